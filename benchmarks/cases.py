@@ -1,0 +1,136 @@
+"""What is measured. One table: the runner, the report and the command line all read it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
+
+from benchmarks.dataset import ENVIRONMENT
+from benchmarks.process import Server, bin_path
+from benchmarks.reader import Connection, argument_headers, getbundle
+
+NULL = "0" * 40
+NO_OP_SECONDS = 4.0
+
+Figures = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Repository:
+    """What the clients ask for; read once with the real hg."""
+
+    path: Path
+    heads: list[str]
+    changesets: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """`config` goes to both servers; `run` is timed from outside, its figures are its own."""
+
+    name: str
+    title: str
+    config: tuple[str, ...]
+    run: Callable[[Server, Repository], Figures]
+
+
+def read_bundle(server: Server, headers: dict[str, str]) -> Figures:
+    connection = Connection(server.port)
+    try:
+        reading = connection.get("/?cmd=getbundle", headers)
+    finally:
+        connection.close()
+    assert reading.status == 200
+    return reading.figures()
+
+
+def full_clone(server: Server, repository: Repository) -> Figures:
+    return read_bundle(server, getbundle(repository.heads, [NULL]))
+
+
+def one_head(server: Server, repository: Repository) -> Figures:
+    return read_bundle(server, getbundle(repository.heads[-1:], [NULL]))
+
+
+def stream_clone(server: Server, repository: Repository) -> Figures:
+    return read_bundle(server, getbundle(repository.heads, [NULL], stream=True))
+
+
+def no_op_pulls(server: Server, repository: Repository) -> Figures:
+    """What `hg pull` asks when there is nothing new, over and over on one connection."""
+    heads = " ".join(repository.heads)
+    batch = argument_headers({"cmds": f"heads ;known nodes={heads}"})
+    plain = argument_headers({})
+    connection = Connection(server.port)
+    pulls = 0
+    until = time.monotonic() + NO_OP_SECONDS
+    try:
+        while time.monotonic() < until:
+            for path, headers in (("/?cmd=capabilities", plain), ("/?cmd=batch", batch)):
+                assert connection.get(path, headers).status == 200
+            pulls += 1
+    finally:
+        connection.close()
+    return {"requests_per_s": 2 * pulls / NO_OP_SECONDS, "requests": 2 * pulls}
+
+
+def real_clone(*options: str) -> Callable[[Server, Repository], Figures]:
+    """The stock client; its clone is checked against the source."""
+
+    def run(server: Server, repository: Repository) -> Figures:
+        scratch = Path(tempfile.mkdtemp(prefix="trunkline-bench-"))
+        try:
+            hg = bin_path("hg")
+            before, started = getrusage(RUSAGE_CHILDREN), time.perf_counter()
+            subprocess.run(
+                [hg, "clone", "-q", "-U", *options, server.url, str(scratch / "clone")],
+                env=ENVIRONMENT,
+                check=True,
+                stdout=subprocess.DEVNULL,
+            )
+            wall, after = time.perf_counter() - started, getrusage(RUSAGE_CHILDREN)
+            heads = subprocess.run(
+                [hg, "-R", str(scratch / "clone"), "heads", "-t", "-T", "{node}\n"],
+                env=ENVIRONMENT,
+                check=True,
+                capture_output=True,
+                text=True,
+            ).stdout.split()
+            assert set(heads) == set(repository.heads), "the clone has other heads"
+        finally:
+            shutil.rmtree(scratch)
+        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return {"client_cpu_s": used, "wall_s": wall}
+
+    return run
+
+
+def engine(name: str, level: int | None = None) -> tuple[str, ...]:
+    config = (f"server.compressionengines={name}",)
+    return config if level is None else (*config, f"server.{name}level={level}")
+
+
+CASES = {
+    case.name: case
+    for case in (
+        Case("clone-none", "full clone, none", engine("none"), full_clone),
+        Case("clone-zstd-1", "full clone, zstd 1", engine("zstd", 1), full_clone),
+        Case("clone-zstd-3", "full clone, zstd 3 (default)", engine("zstd", 3), full_clone),
+        Case("clone-zstd-7", "full clone, zstd 7", engine("zstd", 7), full_clone),
+        Case("clone-zstd-10", "full clone, zstd 10", engine("zstd", 10), full_clone),
+        Case("clone-zlib", "full clone, zlib (default level)", engine("zlib"), full_clone),
+        Case("clone-one-head", "clone -r of one head, none", engine("none"), one_head),
+        Case("stream", "stream clone v2", (), stream_clone),
+        Case("no-op-pull", "pull with nothing new", (), no_op_pulls),
+        Case("client-none", "hg clone, none", engine("none"), real_clone()),
+        Case("client-zstd-3", "hg clone, zstd 3", engine("zstd", 3), real_clone()),
+        Case("client-zlib", "hg clone, zlib", engine("zlib"), real_clone()),
+        Case("client-stream", "hg clone --stream", (), real_clone("--stream")),
+    )
+}
