@@ -1,0 +1,135 @@
+"""`python -m benchmarks.report`: the benchmark documents, from the kept JSON.
+
+Nothing here is typed in by hand: a test renders again and compares.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import click
+import jinja2
+
+from benchmarks.cases import CASES
+
+ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "benchmarks" / "results" / "large.json"
+SUMMARY_START, SUMMARY_END = "<!-- bench:summary -->", "<!-- /bench:summary -->"
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Figure:
+    """How one measured number is shown; `scale` divides it, `better` says which way is good."""
+
+    name: str
+    title: str
+    scale: float
+    form: str
+    better: str
+
+
+FIGURES = (
+    Figure("server_cpu_s", "server CPU, s", 1, "{:.2f}", "less"),
+    Figure("client_cpu_s", "client CPU, s", 1, "{:.2f}", "less"),
+    Figure("bytes_body", "body, MiB", MIB, "{:.2f}", "less"),
+    Figure("first_byte_s", "first byte, ms", 0.001, "{:.0f}", "less"),
+    Figure("wall_s", "wall, s", 1, "{:.2f}", "less"),
+    Figure("server_peak_bytes", "peak memory of a process, MiB", MIB, "{:.0f}", "less"),
+    Figure("requests_per_s", "requests/s", 1, "{:.0f}", "more"),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure of one case: medians of both servers, and ours over theirs."""
+
+    case: str
+    figure: Figure
+    stock: float
+    ours: float
+
+    @property
+    def ratio(self) -> float:
+        return self.ours / self.stock if self.stock else 0.0
+
+    def show(self, value: float) -> str:
+        return self.figure.form.format(value / self.figure.scale)
+
+
+def rows(document: dict[str, Any]) -> list[Row]:
+    found = []
+    for case in CASES.values():
+        rounds = [entry for entry in document["rounds"] if entry["case"] == case.name]
+        for figure in FIGURES:
+            values = {
+                peer: [
+                    entry["figures"][figure.name]
+                    for entry in rounds
+                    if entry["peer"] == peer and figure.name in entry["figures"]
+                ]
+                for peer in ("stock", "trunkline")
+            }
+            if all(values.values()) and median(values["stock"]):
+                stock, ours = median(values["stock"]), median(values["trunkline"])
+                found.append(Row(case.name, figure, stock, ours))
+    return found
+
+
+def render(document: dict[str, Any]) -> dict[str, str]:
+    """File name below the project -> its text; the README's part has the key "summary"."""
+    loader = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
+    environment = jinja2.Environment(
+        loader=loader,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=jinja2.select_autoescape(["svg"]),
+    )
+    found = rows(document)
+    costs = [
+        row
+        for row in found
+        if row.figure.name in ("server_cpu_s", "requests_per_s")
+        and not (row.case == "no-op-pull" and row.figure.name == "server_cpu_s")
+    ]
+    told = {
+        "about": document,
+        "cases": CASES,
+        "rows": found,
+        "costs": costs,
+        "rounds": max(
+            sum(entry["case"] == name and entry["peer"] == "stock" for entry in document["rounds"])
+            for name in CASES
+        ),
+    }
+    return {
+        "docs/benchmarks.md": environment.get_template("benchmarks.md").render(told),
+        "docs/benchmarks.svg": environment.get_template("benchmarks.svg").render(told),
+        "summary": environment.get_template("summary.md").render(told),
+    }
+
+
+def put_summary(readme: str, summary: str) -> str:
+    head, rest = readme.split(SUMMARY_START)
+    return f"{head}{SUMMARY_START}\n{summary}{SUMMARY_END}{rest.split(SUMMARY_END)[1]}"
+
+
+@click.command()
+@click.argument("results", type=click.Path(path_type=Path, exists=True), default=RESULTS)
+def main(results: Path) -> None:
+    """Write the documents that show RESULTS."""
+    texts = render(json.loads(results.read_text()))
+    readme = ROOT / "README.md"
+    readme.write_text(put_summary(readme.read_text(), texts.pop("summary")))
+    for name, text in texts.items():
+        (ROOT / name).write_text(text)
+
+
+if __name__ == "__main__":
+    main()
