@@ -1,0 +1,50 @@
+"""One chunk as a revlog stores it, back to the bytes that were stored.
+
+Wire:   the first byte says how. None: empty. NUL: raw, itself the first byte. "u": raw, without
+        that byte. "x": zlib. "(" (0x28): a zstd frame that carries its content size.
+Source: hg 7.2.4, mercurial/helptext/internals/revlogs.txt, revlog.py and utils/compression.py.
+"""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from typing import Final
+
+import zstandard
+
+from trunkline.errors import StoreError
+
+NUL: Final = 0x00
+LITERAL: Final = 0x75  # "u"
+ZLIB: Final = 0x78  # "x"
+ZSTD: Final = 0x28  # first byte of the zstd magic
+
+
+class _PerThread(threading.local):
+    """A ZstdDecompressor must not be used by two threads at once."""
+
+    def __init__(self) -> None:
+        self.zstd = zstandard.ZstdDecompressor()
+
+
+_LOCAL = _PerThread()
+
+
+def decompress(chunk: bytes) -> bytes:
+    """The stored bytes. Raises: StoreError; the caller knows the path and adds it."""
+    if not chunk:
+        return b""
+    kind = chunk[0]
+    try:
+        if kind == ZSTD:
+            return _LOCAL.zstd.decompress(chunk)
+        if kind == ZLIB:
+            return zlib.decompress(chunk)
+    except (zlib.error, zstandard.ZstdError) as error:
+        raise StoreError(f"a chunk doesn't decompress ({error})") from None
+    if kind == NUL:
+        return chunk
+    if kind == LITERAL:
+        return chunk[1:]
+    raise StoreError(f"a chunk starts with an unknown byte 0x{kind:02x}")
