@@ -1,0 +1,58 @@
+"""One HTTP request, and its reply printed as Mercurial's tests/get-with-headers.py would."""
+
+from __future__ import annotations
+
+import http.client
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+SECONDS = 120
+
+# Stock's reason phrase. HTTP gives a reason phrase no meaning (RFC 9112, section 4: a client ought
+# to ignore it), and Granian lets no application choose it, so the transcript's first line is
+# written here from the status alone.
+REASONS = {200: b"Script output follows"}
+
+
+@dataclass(frozen=True)
+class Reply:
+    status: int
+    reason: str
+    headers: Mapping[str, str]
+    body: bytes
+
+    def header(self, name: str) -> str | None:
+        return self.headers.get(name.lower())
+
+    def printed(self, *shown: str, header_only: bool = False) -> bytes:
+        """Status line, the headers named (`-`: all, sorted), a blank line, the body."""
+        names = sorted(self.headers) if shown == ("-",) else [name.lower() for name in shown]
+        reason = REASONS.get(self.status, self.reason.encode())
+        lines = [b"%d %s\n" % (self.status, reason)]
+        lines += [f"{name}: {self.headers[name]}\n".encode() for name in names]
+        if not header_only:
+            lines += [b"\n", self.body]
+        return b"".join(lines)
+
+
+def request(
+    address: str,
+    path: str,
+    headers: Mapping[str, str] | None = None,
+    method: str = "GET",
+    body: bytes | None = None,
+) -> Reply:
+    """Send one request on a connection of its own; read the whole reply."""
+    connection = http.client.HTTPConnection(address, timeout=SECONDS)
+    try:
+        connection.request(method, path, body, dict(headers or {}))
+        reply = connection.getresponse()
+        named = {name.lower(): value for name, value in reply.getheaders()}
+        return Reply(reply.status, reply.reason, named, reply.read())
+    finally:
+        connection.close()
+
+
+def get(address: str, query: str, hgproto: str | None = None) -> Reply:
+    """A GET of `/QUERY` as get-with-headers.py sends it: nothing but the header asked for."""
+    return request(address, "/" + query, {"X-HgProto-1": hgproto} if hgproto else {})
