@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from trunkline.errors import StoreError
 from trunkline.hg.node import NULL_NODE, Node
-from trunkline.hg.store.index import ColumnIndex
+from trunkline.hg.store.index import ENTRY_LENGTH, ColumnIndex
 from trunkline.hg.store.revlog import ColumnRevlog, parse_columns, read_whole
 
 DEFAULT_BRANCH: Final = b"default"
@@ -81,9 +81,16 @@ class Changelog(ColumnRevlog):
                 yield from (self.unchecked_text(rev) for rev in batch)
 
 
-def parse_changelog(data: bytes, path: str) -> Changelog:
-    """From the bytes of `00changelog.i`. Raises: StoreError."""
-    return Changelog(path, parse_columns(data, path), data)
+def parse_changelog(data: bytes, path: str, previous: Changelog | None = None) -> Changelog:
+    """From the bytes of `00changelog.i`. What has been worked out for `previous` is used again
+    where the bytes are the same. Raises: StoreError.
+    """
+    index = parse_columns(data, path)
+    if previous is not None:
+        if index.raw == previous.index.raw:
+            return previous
+        index.learn(previous.index)
+    return Changelog(path, index, data)
 
 
 def open_changelog(path: str) -> Changelog:
@@ -98,7 +105,7 @@ def open_changelog(path: str) -> Changelog:
 def cut_changelog(changelog: Changelog, count: int) -> Changelog:
     """The first `count` changesets. `count` is at least 0 and at most the length."""
     index = changelog.index
-    cut = ColumnIndex(index.raw[: count * 64], index.header)
+    cut = ColumnIndex(index.raw[: count * ENTRY_LENGTH], index.header)
     return Changelog(changelog.path, cut, changelog.held)
 
 

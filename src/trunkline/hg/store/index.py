@@ -270,6 +270,20 @@ class ColumnIndex(Index):
             starts = starts + ENTRY_LENGTH * (chosen + 1)
         return Spans(starts.tolist(), self.columns["stored"][chosen].tolist())
 
+    def learn(self, older: ColumnIndex) -> None:
+        """Take over the order of nodes that an index has which this one goes on from."""
+        if "_sorted" not in older.__dict__ or not self.raw.startswith(older.raw):
+            return
+        keys, order = older._sorted
+        new_keys = self._keys(older.count)
+        new_order = np.argsort(new_keys, kind="stable").astype(np.int32)
+        new_keys = new_keys[new_order]
+        places = np.searchsorted(keys, new_keys)
+        self.__dict__["_sorted"] = (
+            np.insert(keys, places, new_keys),
+            np.insert(order, places, new_order + np.int32(older.count)),
+        )
+
     @property
     def offsets(self) -> NDArray[np.int64]:
         """Where each chunk starts, as the index says it (an inline file's entries not counted)."""
@@ -304,9 +318,13 @@ class ColumnIndex(Index):
     @cached_property
     def _sorted(self) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
         """The first 8 bytes of every node in order, and the revision of each."""
-        keys = np.ascontiguousarray(self._nodes[:, :8]).view(">u8").ravel().astype(np.uint64)
+        keys = self._keys(0)
         order = np.argsort(keys, kind="stable").astype(np.int32)
         return keys[order], order
+
+    def _keys(self, start: int) -> NDArray[np.uint64]:
+        heads = np.ascontiguousarray(self._nodes[start:, :8])
+        return heads.view(">u8").ravel().astype(np.uint64)
 
 
 def unpack_entries(data: bytes) -> list[Row]:
