@@ -37,6 +37,11 @@ class Repository:
         return self._layout.store_path
 
     @property
+    def cache_path(self) -> str:
+        """Where Mercurial keeps caches of what is in the store."""
+        return self._layout.source_path + "/cache"
+
+    @property
     def requirements(self) -> frozenset[str]:
         return self._layout.requirements
 
