@@ -1,0 +1,45 @@
+# Loaded by the installed `hg` (--config extensions.trunkline=THIS FILE), in its process and by its
+# Python. It may import `mercurial` and the standard library, nothing of Trunkline.
+"""what Trunkline's bridge needs inside the installed Mercurial
+
+Adds the command `debugtrunkline`, which is `serve --stdio` that takes --config (the stock one takes
+no option at all, so that it can be offered to strangers), and to its protocol one request: by
+`trunkline` a warm process forgets all that it has read of the repository, and learns who asks, so
+that hooks and `acl` see the HG_URL, REMOTE_USER and REMOTE_ADDR that they would see behind hgweb.
+"""
+
+from __future__ import annotations
+
+from mercurial import encoding, registrar, wireprotoserver, wireprototypes, wireprotov1server
+
+testedwith = b"6.1 6.3 6.5 6.9 7.0 7.1 7.2"
+cmdtable = {}  # type: ignore[var-annotated]
+command = registrar.command(cmdtable)
+
+_ENVIRONMENT = (b"REMOTE_USER", b"REMOTE_ADDR")
+_url = [b""]
+
+
+@command(b"debugtrunkline", [], b"")
+def serve(ui, repo):  # type: ignore[no-untyped-def]
+    """answer Trunkline's bridge on stdin and stdout"""
+    ssh = wireprotoserver.sshv1protocolhandler
+    client = ssh.client
+    ssh.client = lambda self: _url[0] or client(self)
+    wireprotov1server.wireprotocommand(b"trunkline", b"*", permission=b"pull")(begin)
+    ui.fout.write(b"trunkline: ready\n")
+    ui.fout.flush()
+    wireprotoserver.sshserver(ui, repo).serve_forever()
+
+
+def begin(repo, proto, others):  # type: ignore[no-untyped-def]
+    _url[0] = others.get(b"url", b"")
+    for name in _ENVIRONMENT:
+        encoding.environ.pop(name, None)
+        if name in others:
+            encoding.environ[name] = others[name]
+    proto._protocaps = set(others.get(b"protocaps", b"").split())
+    bare = repo.unfiltered()
+    bare.invalidate(clearfilecache=True)
+    bare.invalidatedirstate()
+    return wireprototypes.bytesresponse(b"fresh")
