@@ -289,7 +289,7 @@ def open_rows(path: str, linkrev_limit: int | None = None) -> Revlog:
 class ColumnRevlog(Revlog):
     """A revlog with numpy columns: the changelog or the manifest."""
 
-    __slots__ = ()
+    __slots__ = ("__weakref__",)
 
     index: ColumnIndex
 
