@@ -1,0 +1,74 @@
+"""One group of a changegroup: the chosen revisions of one revlog."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Final
+
+from trunkline.hg.bundle.bases import Bases, chain_bases
+from trunkline.hg.bundle.deltas import Texts, deltas
+from trunkline.hg.bundle.logs import LinkNodes, Log
+from trunkline.hg.bundle.packing import Packer
+from trunkline.hg.bundle.version import Version
+from trunkline.hg.store.delta import make_delta
+
+BATCH: Final = 4096  # revisions whose heads are made at a time
+
+# (deltas, bases, links) -> the same deltas, looked at on their way out
+Watch = Callable[[Iterable[bytes], Iterable[int], Iterable[int]], Iterator[bytes]]
+
+
+def write_group(
+    packer: Packer,
+    version: Version,
+    log: Log,
+    revs: Sequence[int],
+    links: Sequence[int],
+    nodes: LinkNodes,
+    is_whole: bool,
+    watch: Watch | None = None,
+) -> Iterator[bytes]:
+    """`revs` are sorted, `links` the changesets that bring them. The end mark is the caller's."""
+    if not len(revs):
+        return
+    texts = Texts(log.revlog)
+    bases = Bases(log, revs, is_whole) if version.has_base else None
+    previous = log.parents(revs[:1])[0][0]
+    for at in range(0, len(revs), BATCH):
+        some, their_links = revs[at : at + BATCH], links[at : at + BATCH]
+        chosen = bases.choose(some, previous) if bases else chain_bases(some, previous)
+        chunks = deltas(log, texts, some, chosen)
+        if watch:
+            chunks = watch(chunks, chosen, their_links)
+        heads = log.heads(version, some, chosen, their_links, nodes)
+        yield from packer.revisions(heads, chosen, chunks)
+        previous = some[-1]
+
+
+def write_changesets(
+    packer: Packer,
+    version: Version,
+    log: Log,
+    revs: Sequence[int],
+    texts: Iterator[bytes],
+    nodes: LinkNodes,
+) -> Iterator[bytes]:
+    """The changelog's group. Mercurial stores changesets whole and sends them so."""
+    if not len(revs):
+        return
+    previous = log.parents(revs[:1])[0][0]
+    if not version.has_base:
+        texts = against_previous(texts, log.revlog.text(previous) if previous >= 0 else b"")
+    for at in range(0, len(revs), BATCH):
+        some = revs[at : at + BATCH]
+        bases = [-1] * len(some) if version.has_base else chain_bases(some, previous)
+        heads = log.heads(version, some, bases, some, nodes)
+        yield from packer.revisions(heads, bases, islice(texts, len(some)))
+        previous = some[-1]
+
+
+def against_previous(texts: Iterable[bytes], previous: bytes) -> Iterator[bytes]:
+    for text in texts:
+        yield make_delta(previous, text) if previous else text
+        previous = text

@@ -1,0 +1,182 @@
+"""A revlog as a changegroup wants it: revisions chosen by their changesets, heads packed in bulk.
+
+Two forms with the same verbs, after the two forms of index: plain rows for small filelogs, numpy
+columns for the changelog and the manifest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Container, Sequence
+from typing import Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from trunkline.errors import StoreError
+from trunkline.hg.bundle.version import FLAG_BYTES, Version
+from trunkline.hg.node import NULL_NODE, NULL_REV
+from trunkline.hg.store.index import ENTRY_LENGTH, NODE_AT, Row
+from trunkline.hg.store.revlog import FLAG_CENSORED, FLAG_EXTSTORED, ColumnRevlog, Revlog
+
+# The stored text isn't what its node names, so no delta is ever made from it or against it.
+NO_DELTA: Final = FLAG_CENSORED | FLAG_EXTSTORED
+
+
+class LinkNodes:
+    """Changeset nodes by revision number. Holds: 20 bytes a changeset."""
+
+    def __init__(self, changelog: ColumnRevlog) -> None:
+        self.count = changelog.count
+        self.table = pick_nodes(changelog, np.arange(self.count))
+        self.blob = self.table.tobytes()
+
+    def check(self, links: Collection[int], path: str) -> None:
+        """Raises: StoreError for a revision that says it belongs to no changeset."""
+        if links and (min(links) < 0 or max(links) >= self.count):
+            raise StoreError("a revision's changeset isn't there", path)
+
+
+def pick_nodes(log: ColumnRevlog, revs: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """A row of 20 bytes for each of `revs`; zeros for -1."""
+    entries = np.frombuffer(log.index.raw, np.uint8, log.count * ENTRY_LENGTH)
+    picked = entries.reshape(-1, ENTRY_LENGTH)[revs, NODE_AT : NODE_AT + 20]
+    picked[revs < 0] = 0
+    return picked
+
+
+class Log(Protocol):
+    """What the packer asks of a revlog; `revs` are sorted, and picked by the caller."""
+
+    @property
+    def revlog(self) -> Revlog: ...
+
+    def linkrevs(self, revs: Sequence[int]) -> Sequence[int]: ...
+
+    def bases(self, revs: Sequence[int]) -> list[int]:
+        """What each stored chunk is a delta against, -1 for a full text."""
+
+    def parents(self, revs: Sequence[int]) -> list[tuple[int, int]]: ...
+
+    def flags(self, revs: Sequence[int]) -> list[int]: ...
+
+    def heads(
+        self,
+        version: Version,
+        revs: Sequence[int],
+        bases: Sequence[int],
+        links: Sequence[int],
+        nodes: LinkNodes,
+    ) -> list[bytes]:
+        """What stands between a revision's length and its delta."""
+
+
+class RowLog:
+    """A filelog."""
+
+    __slots__ = ("_nodes", "_rows", "revlog")
+
+    def __init__(self, revlog: Revlog) -> None:
+        self.revlog = revlog
+        self._rows: Sequence[Row] = revlog.rows()
+        self._nodes: list[bytes] = [row[7] for row in self._rows]
+        self._nodes.append(NULL_NODE)
+
+    def named(self, nodes: Container[bytes]) -> list[tuple[int, bytes]]:
+        """Those of `nodes` that are here, with their revisions."""
+        return [(rev, node) for rev, node in enumerate(self._nodes[:-1]) if node in nodes]
+
+    def linkrevs(self, revs: Sequence[int]) -> list[int]:
+        rows = self._rows
+        return [rows[rev][4] for rev in revs]
+
+    def bases(self, revs: Sequence[int]) -> list[int]:
+        rows = self._rows
+        if self.revlog.index.is_general_delta:
+            return [-1 if (base := rows[rev][3]) == rev else base for rev in revs]
+        return [-1 if rows[rev][3] == rev else rev - 1 for rev in revs]
+
+    def parents(self, revs: Sequence[int]) -> list[tuple[int, int]]:
+        rows = self._rows
+        return [rows[rev][5:7] for rev in revs]
+
+    def flags(self, revs: Sequence[int]) -> list[int]:
+        rows = self._rows
+        return [rows[rev][0] & 0xFFFF for rev in revs]
+
+    def heads(
+        self,
+        version: Version,
+        revs: Sequence[int],
+        bases: Sequence[int],
+        links: Sequence[int],
+        nodes: LinkNodes,
+    ) -> list[bytes]:
+        pack, flag_bytes, blob = version.head.pack, FLAG_BYTES, nodes.blob
+        rows, names = self._rows, self._nodes
+        return [
+            pack(
+                (row := rows[rev])[7],
+                names[row[5]],
+                names[row[6]],
+                names[base],
+                blob[link * 20 : link * 20 + 20],
+                flag_bytes[row[0] & 0xFFFF],
+            )
+            for rev, base, link in zip(revs, bases, links, strict=True)
+        ]
+
+
+class ColumnLog:
+    """The changelog or the manifest."""
+
+    __slots__ = ("_index", "revlog")
+
+    def __init__(self, revlog: ColumnRevlog) -> None:
+        self.revlog = revlog
+        self._index = revlog.index
+
+    def linkrevs(self, revs: Sequence[int]) -> list[int]:
+        return self._list("linkrev", revs)
+
+    def bases(self, revs: Sequence[int]) -> list[int]:
+        bases, numbers = self._column("base", revs), np.asarray(revs)
+        deltas = bases if self._index.is_general_delta else numbers - 1
+        chosen: list[int] = np.where(bases == numbers, NULL_REV, deltas).tolist()
+        return chosen
+
+    def parents(self, revs: Sequence[int]) -> list[tuple[int, int]]:
+        return list(zip(self._list("p1", revs), self._list("p2", revs), strict=True))
+
+    def flags(self, revs: Sequence[int]) -> list[int]:
+        flags: list[int] = self._column("offset_flags", revs).astype(np.uint16).tolist()
+        return flags
+
+    def heads(
+        self,
+        version: Version,
+        revs: Sequence[int],
+        bases: Sequence[int],
+        links: Sequence[int],
+        nodes: LinkNodes,
+    ) -> list[bytes]:
+        fields = [
+            pick_nodes(self.revlog, np.asarray(revs)),
+            pick_nodes(self.revlog, self._column("p1", revs)),
+            pick_nodes(self.revlog, self._column("p2", revs)),
+        ]
+        if version.has_base:
+            fields.append(pick_nodes(self.revlog, np.asarray(bases)))
+        fields.append(nodes.table[np.asarray(links)])
+        if version.has_flags:
+            flags = np.asarray(self.flags(revs), ">u2")
+            fields.append(flags.view(np.uint8).reshape(-1, 2))
+        blob = np.hstack(fields).tobytes()
+        return [blob[at : at + version.size] for at in range(0, len(blob), version.size)]
+
+    def _list(self, name: str, revs: Sequence[int]) -> list[int]:
+        values: list[int] = self._column(name, revs).tolist()
+        return values
+
+    def _column(self, name: str, revs: Sequence[int]) -> npt.NDArray[Any]:
+        picked: npt.NDArray[Any] = self._index.columns[name][np.asarray(revs)]
+        return picked
