@@ -168,14 +168,29 @@ class View:
         Raises: PeerError.
         """
         nodes = nodes or [self.tip]
-        return [self._segment(node, rev) for node, rev in zip(nodes, self.revs(nodes), strict=True)]
+        bottoms: dict[int, int] = {}
+        return [
+            self._segment(node, self._bottom(rev, bottoms))
+            for node, rev in zip(nodes, self.revs(nodes), strict=True)
+        ]
 
-    def _segment(self, top: Node, rev: int) -> Segment:
-        p1, p2 = self.graph.parents(rev)
-        while p2 == NULL_REV and p1 != NULL_REV:
-            rev = p1
+    def _bottom(self, rev: int, bottoms: dict[int, int]) -> int:
+        """`bottoms` knows what was walked before, so that many nodes cost one walk in all."""
+        walked = []
+        while rev not in bottoms:
+            walked.append(rev)
             p1, p2 = self.graph.parents(rev)
-        return Segment(top, self.node(rev), self.node(p1), self.node(p2))
+            if p2 != NULL_REV or p1 == NULL_REV:
+                bottoms[rev] = rev
+                break
+            rev = p1
+        bottom = bottoms[rev]
+        bottoms.update(dict.fromkeys(walked, bottom))
+        return bottom
+
+    def _segment(self, top: Node, bottom: int) -> Segment:
+        p1, p2 = self.graph.parents(bottom)
+        return Segment(top, self.node(bottom), self.node(p1), self.node(p2))
 
     def phase_heads(self, heads: Sequence[Node] | None = None) -> list[tuple[int, Node]]:
         """What a bundle2 `phase-heads` part tells about `heads` (default: all): by phase, then by
