@@ -1,0 +1,62 @@
+"""Whether and how a `getbundle` reply holds the store's own files ("stream clone").
+
+Source: hg 7.2.4, bundle2.py `addpartbundlestream2`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from trunkline.config.hgconfig import HgConfig
+from trunkline.errors import PeerError
+from trunkline.hg.bundle.bundle2 import Part
+from trunkline.hg.bundle.parts import markers_versions
+from trunkline.hg.bundle.refusal import Refusal
+from trunkline.hg.bundle.request import GetBundle
+from trunkline.hg.store.view import View
+
+BUGGY: Final = "the client seems buggy"
+
+
+def stream_part(view: View, request: GetBundle, config: HgConfig) -> Part | None:
+    """Raises: PeerError where a stream is asked for and can't be given."""
+    if not request.stream:
+        return None
+    from trunkline.hg.bundle.stream import stream_allowed
+    from trunkline.hg.bundle.stream_v2 import stream2_part
+
+    if not stream_allowed(view.snapshot, config):
+        raise Refusal("stream data requested but server does not allow this feature", BUGGY)
+    choose_stream(request, config)
+    if any(request.includepats) or any(request.excludepats):
+        raise PeerError("server does not support narrow stream clones")
+    return stream2_part(view, config, includes_markers(view, request))
+
+
+def choose_stream(request: GetBundle, config: HgConfig) -> bytes:
+    """The newest version that both sides have. Raises: PeerError."""
+    if b"stream" not in request.capabilities:
+        raise Refusal(
+            "stream data requested but supported streaming clone versions were not specified",
+            BUGGY,
+        )
+    theirs = set(request.capabilities[b"stream"])
+    ours = {b"v2"}
+    common = theirs & ours
+    if not common:
+        shown = (b",".join(sorted(words)).decode("utf-8", "replace") for words in (ours, theirs))
+        raise PeerError("no common supported version with the client: {}; {}".format(*shown))
+    return max(common)
+
+
+def includes_markers(view: View, request: GetBundle) -> bool:
+    """The obsstore goes along as a file, so the client must read its very format."""
+    markers = view.snapshot.obsmarkers
+    if not markers:
+        return False
+    versions = markers_versions(request)
+    if not versions:
+        raise PeerError(
+            "server has obsolescence markers, but client cannot receive them via stream clone"
+        )
+    return markers.data[0] in versions
