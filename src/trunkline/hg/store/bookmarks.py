@@ -7,48 +7,14 @@ Source: hg 7.2.4, mercurial/bookmarks.py and hgext/share.py.
 
 from __future__ import annotations
 
-import os
 import struct
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from trunkline.errors import PeerError
 from trunkline.hg.node import Node, parse_hex
-from trunkline.hg.store.revlog import read_whole
-from trunkline.hg.store.source import source_hg_path
 
-if TYPE_CHECKING:
-    from trunkline.hg.store.changelog import Changelog
-    from trunkline.hg.store.repository import Repository
-
-IN_STORE: Final = "bookmarksinstore"
 ENTRY: Final = struct.Struct(">20sH")
-
-
-def bookmarks_path(repository: Repository) -> str:
-    """The file that holds them; a share made with `--bookmarks` has its source's."""
-    if IN_STORE in repository.requirements:
-        return os.path.join(repository.store_path, "bookmarks")
-    try:
-        shared = read_whole(os.path.join(repository.hg_path, "shared")).split()
-    except FileNotFoundError:
-        shared = []
-    has_sources = b"bookmarks" in shared
-    where = source_hg_path(repository) if has_sources else repository.hg_path
-    return os.path.join(where, "bookmarks")
-
-
-def read_bookmarks(repository: Repository, changelog: Changelog) -> dict[bytes, Node]:
-    """In the file's order (by name); without those whose changeset isn't here."""
-    try:
-        data = read_whole(bookmarks_path(repository))
-    except FileNotFoundError:
-        return {}
-    return {
-        name: node
-        for name, node in parse_bookmarks(data).items()
-        if changelog.rev(node) is not None
-    }
 
 
 def parse_bookmarks(data: bytes) -> dict[bytes, Node]:

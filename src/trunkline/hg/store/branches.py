@@ -25,7 +25,6 @@ from trunkline.hg.history.branch_heads import branch_heads
 from trunkline.hg.store.changelog import parse_branch_and_closed
 from trunkline.hg.store.index import ENTRY_LENGTH, NODE_AT
 from trunkline.hg.store.revlog import read_whole
-from trunkline.hg.store.source import cache_path
 from trunkline.hg.store.visibility import obsolete
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ def branch_map(view: View) -> BranchMap:
 def branch_table(snapshot: Snapshot) -> BranchTable:
     """Raises: StoreError."""
     repository = snapshot.repository
-    table = extend(_tables.get(repository, EMPTY), snapshot.changelog, cache_path(repository))
+    table = extend(_tables.get(repository, EMPTY), snapshot.changelog, repository.cache_path)
     known = _tables.get(repository, EMPTY)
     if len(table.keys) >= len(known.keys) or not np.array_equal(
         known.keys[: len(table.keys)], table.keys

@@ -7,7 +7,6 @@ Source: hg 7.2.4, mercurial/obsolete.py.
 
 from __future__ import annotations
 
-import os
 from base64 import b85encode
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -16,7 +15,6 @@ from typing import Final
 from trunkline.errors import StoreError
 from trunkline.hg.node import NULL_NODE, Node
 from trunkline.hg.store.marker import Marker, format_markers, parse_markers
-from trunkline.hg.store.revlog import read_whole
 
 PUSHKEY_LIMIT: Final = 5300  # bytes before base85, so that a value fits old servers' headers
 
@@ -80,15 +78,6 @@ class ObsMarkers:
         yield from self.by_successor.get(node, ())
         yield from self.prunes_by_parent.get(node, ())
         yield from (m for m in self.by_predecessor.get(node, ()) if not m.successors)
-
-
-def read_obsmarkers(store_path: str, size_limit: int | None) -> ObsMarkers:
-    """`size_limit`: bytes of store/obsstore that belong to finished transactions."""
-    path = os.path.join(store_path, "obsstore")
-    try:
-        return ObsMarkers(read_whole(path, size_limit), path)
-    except FileNotFoundError:
-        return ObsMarkers()
 
 
 def grouped(pairs: Iterable[tuple[Node, Marker]]) -> dict[Node, list[Marker]]:

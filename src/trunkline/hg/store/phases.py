@@ -9,7 +9,6 @@ Source: hg 7.2.4, mercurial/phases.py.
 
 from __future__ import annotations
 
-import os
 import struct
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -20,7 +19,6 @@ import numpy.typing as npt
 
 from trunkline.errors import PeerError, StoreError
 from trunkline.hg.node import Node, Rev, parse_hex
-from trunkline.hg.store.revlog import read_whole
 
 if TYPE_CHECKING:
     from trunkline.hg.store.changelog import Changelog
@@ -120,19 +118,8 @@ def above(levels: bytearray, level: int) -> frozenset[int]:
     return frozenset(found.tolist())
 
 
-def read_phases(store_path: str, changelog: Changelog) -> Phases:
-    """Roots that the changelog doesn't know are left out, as stock does. Raises: StoreError."""
-    path = os.path.join(store_path, "phaseroots")
-    try:
-        data = read_whole(path)
-    except FileNotFoundError:
-        data = b""
-    return Phases(
-        known_roots(parse_roots(data, path), changelog), changelog.index.p1, changelog.index.p2
-    )
-
-
 def known_roots(roots: Iterable[tuple[int, Node]], changelog: Changelog) -> Roots:
+    """Roots that the changelog doesn't know are left out, as stock does."""
     known: dict[int, set[Rev]] = {}
     for phase, node in roots:
         rev = changelog.rev(node)

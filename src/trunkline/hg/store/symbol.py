@@ -48,7 +48,7 @@ def special(view: View, symbol: bytes) -> Node | None:
 
 def working_parent(view: View) -> Node | None:
     """Stock takes a parent that isn't in the store for null; one that is hidden isn't told."""
-    node = read_parents(view.snapshot.repository.hg_path).p1
+    node = read_parents(view.snapshot.layout.hg_path).p1
     if view.snapshot.changelog.rev(node) is None:
         return NULL_NODE
     return node if view.has(node) else None

@@ -19,7 +19,6 @@ from trunkline.hg.node import NULL_NODE, Node
 from trunkline.hg.store.hgtags_cache import read_hgtags_cache
 from trunkline.hg.store.manifest import find
 from trunkline.hg.store.revlog import CensoredRevision, Revlog, read_whole
-from trunkline.hg.store.source import cache_path
 
 if TYPE_CHECKING:
     from trunkline.hg.store.repository import Repository
@@ -46,7 +45,7 @@ _known: WeakKeyDictionary[Repository, dict[Node, Node]] = WeakKeyDictionary()
 def read_tags(view: View) -> dict[bytes, Node]:
     """All tags that point to a changeset of the view, local ones too, without `tip`."""
     tags = global_tags(view)
-    local = read_local_tags(view.snapshot.repository.hg_path)
+    local = read_local_tags(view.snapshot.layout.hg_path)
     merge_tags(tags, {name: tag for name, tag in local.items() if view.has(tag.node)})
     return {
         name: tag.node for name, tag in tags.items() if tag.node != NULL_NODE and view.has(tag.node)
@@ -76,7 +75,7 @@ def tag_file_nodes(view: View, filelog: Revlog) -> list[Node]:
         head = view.snapshot.changelog.node(rev)
         node = known.get(head)
         if node is None:
-            cache = cache or read_hgtags_cache(cache_path(repository))
+            cache = cache or read_hgtags_cache(repository.cache_path)
             node = cache.get(rev, head)
             if node is None or filelog.rev(node) is None:
                 node = tag_file_node(view.snapshot, rev)

@@ -96,8 +96,12 @@ class View:
 
     @cached_property
     def heads(self) -> list[Node]:
-        """From the tip down; the null node alone when there is nothing."""
-        return self.nodes(self.graph.heads[::-1].tolist()) or [NULL_NODE]
+        """From the tip down. The null node alone in an empty repository; none at all, as from
+        stock, where there are changesets and the view has none of them.
+        """
+        if not self.snapshot.changelog.count:
+            return [NULL_NODE]
+        return self.nodes(self.graph.heads[::-1].tolist())
 
     @cached_property
     def tip(self) -> Node:

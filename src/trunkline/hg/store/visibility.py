@@ -78,7 +78,7 @@ def obsolete(snapshot: Snapshot) -> Revs:
 
 def pinned(snapshot: Snapshot) -> Revs:
     """Revisions that stay visible though they are obsolete."""
-    hg_path = snapshot.repository.hg_path
+    hg_path = snapshot.layout.hg_path
     parents = read_parents(hg_path)
     nodes = [
         *parents,
