@@ -21,6 +21,7 @@ from itertools import accumulate
 NULL = bytes(20)
 EPOCH_SECONDS = 1_200_000_000
 VOCABULARY_WORDS = 24_000
+LONG_FILE_LINES = 1_500
 
 
 @dataclass(frozen=True)
@@ -153,8 +154,10 @@ class History:
             hunks = []
             for _ in range(1 + (rng.random() < 0.3)):
                 at = rng.randrange(len(lines) + 1)
-                gone = min(rng.randrange(shape.edit_lines), len(lines) - at)
                 new = self._words.lines(max(1, int(rng.expovariate(1 / shape.edit_lines))))
+                # As much goes as comes in the long run, so that no file grows without end.
+                gone = min(int(rng.expovariate(1 / shape.edit_lines)), len(lines) - at)
+                gone += (len(lines) - at - gone) // 8 if len(lines) > LONG_FILE_LINES else 0
                 hunks.append((at, gone, new))
             hunks.sort(key=lambda hunk: hunk[0])
             if len(hunks) == 2 and hunks[0][0] + hunks[0][1] >= hunks[1][0]:
