@@ -48,7 +48,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from hashlib import sha256
 from threading import Lock
@@ -78,6 +78,9 @@ LONGEST_PAUSE: Final = 0.1  # seconds
 # Files that decide which obsolete changesets are hidden, read by `visibility`. In `.hg`.
 VISIBILITY_FILES: Final = ("/dirstate", "/localtags", "/merge/state2", "/merge/state")
 
+DIRSTATE_PARENTS: Final = 40  # bytes from the start
+DIRSTATE_V2_PARENTS: Final = 76
+
 
 class Moment(NamedTuple):
     """What is compared to know whether anything moved."""
@@ -87,6 +90,18 @@ class Moment(NamedTuple):
     phaseroots: Stamp | None
     bookmarks: Stamp | None
     visibility: tuple[Stamp | None, ...]
+
+
+class StateFiles(NamedTuple):
+    """The bytes of all that decides, beside the changelog, what may be seen."""
+
+    phaseroots: bytes
+    bookmarks: bytes
+    obsstore: bytes
+    parents: bytes
+    local_tags: bytes
+    merge: bytes
+    old_merge: bytes
 
 
 class Moved(Exception):
@@ -101,24 +116,22 @@ class Snapshot:
         repository: Repository,
         moment: Moment,
         changelog: Changelog,
-        phaseroots: bytes,
-        bookmarks: bytes,
-        obsstore: bytes,
+        files: StateFiles,
     ) -> None:
         self.repository = repository
         self.layout: Layout = repository.layout
         self.changelog = changelog
         self._moment = moment
-        self._files = (phaseroots, bookmarks, obsstore)
+        self._files = files
         self._encode = encoder(path_encoding(self.layout.requirements))
         self._store_prefix = self.layout.store_path + "/"
-        self._views: dict[str, View] = {}
+        self._views: dict[str | None, View] = {}
         self._lock = Lock()
         self._manifest: ReferenceType[ColumnRevlog] | None = None
 
     @cached_property
     def phases(self) -> Phases:
-        roots = parse_roots(self._files[0], self._store_prefix + "phaseroots")
+        roots = parse_roots(self._files.phaseroots, self._store_prefix + "phaseroots")
         index = self.changelog.index
         return Phases(known_roots(roots, self.changelog), index.p1, index.p2)
 
@@ -127,13 +140,13 @@ class Snapshot:
         """By name; without those whose changeset isn't here."""
         return {
             name: node
-            for name, node in parse_bookmarks(self._files[1]).items()
+            for name, node in parse_bookmarks(self._files.bookmarks).items()
             if self.changelog.rev(node) is not None
         }
 
     @cached_property
     def obsmarkers(self) -> ObsMarkers:
-        return ObsMarkers(self._files[2], self._store_prefix + "obsstore")
+        return ObsMarkers(self._files.obsstore, self._store_prefix + "obsstore")
 
     @cached_property
     def key(self) -> bytes:
@@ -141,16 +154,17 @@ class Snapshot:
         changesets do. The same for the same state in another process, or after a restart.
         """
         digest = sha256(self.changelog.index.raw)
-        for part in (*self._files, *self._visibility_texts()):
+        for part in self._files:
             digest.update(b"%d\n" % len(part))
             digest.update(part)
         return digest.digest()
 
-    def _visibility_texts(self) -> Iterator[bytes]:
-        parents = 76 if "dirstate-v2" in self.layout.requirements else 40  # bytes
-        for name in VISIBILITY_FILES:
-            limit = parents if name == "/dirstate" else None
-            yield read_or_empty(self.layout.hg_path + name, limit)
+    def is_of(self, changelog: Changelog, files: StateFiles) -> bool:
+        return self.changelog is changelog and self._files == files
+
+    def move_to(self, moment: Moment) -> None:
+        """Files were written, but they say the same."""
+        self._moment = moment
 
     def manifest(self) -> ColumnRevlog:
         """Opened when asked for and let go with the last user: it is large, and seldom needed."""
@@ -178,7 +192,7 @@ class Snapshot:
         except FileNotFoundError:
             return None
 
-    def view(self, name: str) -> View:
+    def view(self, name: str | None) -> View:
         """What may be seen under one of Mercurial's filter names ("served", "visible" ...)."""
         view = self._views.get(name)
         if view is None:
@@ -232,9 +246,7 @@ def attempt(repository: Repository, previous: Snapshot | None, is_late: bool) ->
     journal = read_journal(store)
     before = read_moment(layout, journal)
     changelog = read_changelog(store, journal, None if previous is None else previous.changelog)
-    phaseroots = read_or_empty(current_path(store, "phaseroots", journal))
-    obsstore = read_or_empty(store + "/obsstore", journal.lengths.get("obsstore"))
-    bookmarks = read_or_empty(bookmarks_path(layout, journal))
+    files = read_state_files(layout, journal)
     if read_moment(layout, read_journal(store)) != before:
         raise Moved
     if (
@@ -244,7 +256,25 @@ def attempt(repository: Repository, previous: Snapshot | None, is_late: bool) ->
         and os.path.islink(store + "/lock")
     ):
         raise Moved
-    return Snapshot(repository, before, changelog, phaseroots, bookmarks, obsstore)
+    if previous is not None and previous.is_of(changelog, files):
+        previous.move_to(before)
+        return previous
+    return Snapshot(repository, before, changelog, files)
+
+
+def read_state_files(layout: Layout, journal: Journal) -> StateFiles:
+    """Raises: StoreError."""
+    store, hg_path = layout.store_path, layout.hg_path
+    parents = DIRSTATE_V2_PARENTS if "dirstate-v2" in layout.requirements else DIRSTATE_PARENTS
+    return StateFiles(
+        read_or_empty(current_path(store, "phaseroots", journal)),
+        read_or_empty(bookmarks_path(layout, journal)),
+        read_or_empty(store + "/obsstore", journal.lengths.get("obsstore")),
+        read_or_empty(hg_path + "/dirstate", parents),
+        read_or_empty(hg_path + "/localtags"),
+        read_or_empty(hg_path + "/merge/state2"),
+        read_or_empty(hg_path + "/merge/state"),
+    )
 
 
 def read_moment(layout: Layout, journal: Journal) -> Moment:
