@@ -112,7 +112,7 @@ def accented(first: str, headers: Headers) -> tuple[str, Headers]:
 class Front:
     def __init__(self, ask: Mapping[str, Any], upstream: tuple[str, int]) -> None:
         self._upstream = upstream
-        self._log = Path(ask["access_log"]).open("a") if ask["access_log"] else None
+        self._log = Path(ask["access_log"] or os.devnull)
         self._lock = threading.Lock()
 
     def serve(self, listener: socket.socket) -> None:
@@ -157,13 +157,11 @@ class Front:
 
     def _note(self, peer: str, asked: tuple[str, Headers], status: str) -> None:
         """A line of stock's access log: its last column is the request's X- headers."""
-        if self._log is None:
-            return
         extra = sorted((n.lower(), v) for n, v in asked[1] if n.lower().startswith("x-"))
         when = time.strftime("%d/%b/%Y %H:%M:%S")
         words = "".join(f" {name}:{value}" for name, value in extra)
-        with self._lock:
-            print(f'{peer} - - [{when}] "{asked[0]}" {status} -{words}', file=self._log, flush=True)
+        with self._lock, self._log.open("a") as log:
+            print(f'{peer} - - [{when}] "{asked[0]}" {status} -{words}', file=log)
 
 
 def start_trunkline(ask: Mapping[str, Any]) -> tuple[subprocess.Popen[bytes], tuple[str, int]]:
