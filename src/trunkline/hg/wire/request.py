@@ -13,7 +13,10 @@ POST_ARGUMENTS_HEADER = b"x-hgargs-post"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`body` is what `post_arguments_length` asks for, `payload` the rest of the body."""
+    """`body` is what `post_arguments_length` asks for, `payload` the rest of the body.
+
+    `may_push` is the door's decision; `user`, `address` and `scheme` are for hooks and the log.
+    """
 
     method: str
     query: bytes = b""
@@ -22,6 +25,8 @@ class Request:
     may_push: bool = False
     payload: Iterator[bytes] | None = None
     user: str | None = None
+    address: str | None = None
+    scheme: str = "http"
 
 
 def post_arguments_length(headers: Mapping[bytes, bytes]) -> int:

@@ -1,0 +1,104 @@
+"""The way in: one request, one answer.
+
+A fault of the peer is an `application/hg-error` with status 200, which a stock client shows as
+"remote: ..." words; its text is one line. Where HTTP has its own word for it (a limit, a method, a
+permission), that status is used, with the body that stock gives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trunkline.errors import PeerError
+from trunkline.hg.wire.arguments import bind, command_name, parse_query, sent_arguments
+from trunkline.hg.wire.bridged import extension_command
+from trunkline.hg.wire.command import Command
+from trunkline.hg.wire.exchange import Exchange
+from trunkline.hg.wire.negotiate import (
+    MEDIA_TYPE_0_1,
+    MEDIA_TYPE_ERROR,
+    negotiate,
+    pack_text,
+)
+from trunkline.hg.wire.replies import Packed, Reply, Text
+from trunkline.hg.wire.request import Request
+from trunkline.hg.wire.served import Served
+from trunkline.hg.wire.table import COMMANDS, run
+from trunkline.reply import Body, Bytes, Stream
+
+BAD_REQUEST = 400  # of a PeerError: nothing more special is known
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A `Bytes` body wants a Content-Length, which isn't among `headers`; a `Stream` has none.
+
+    `command` and `engine` are for the access log; `engine` is "" for what isn't packed.
+    """
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: Body
+    command: str = ""
+    engine: str = ""
+
+
+def requested_command(query: bytes) -> bytes | None:
+    """The `cmd` of a query; None when it is no request of this protocol. Raises: PeerError."""
+    return command_name(parse_query(query))
+
+
+def answer(served: Served, request: Request) -> Answer:
+    """Synchronous, and may read the disk: run it in a thread.
+
+    Raises: StoreError, SettingsError; out of a `Stream` body too, which must break the connection.
+    """
+    command: Command | None = None
+    try:
+        query = parse_query(request.query)
+        name = command_name(query) or b""
+        command = COMMANDS.get(name) or extension_command(served, name)
+        if command is None:
+            raise PeerError(f"no such method: {ascii(name[:40].decode('latin-1'))[1:-1]}")
+        exchange = Exchange(served, request, query)
+        arguments = bind(name, command.arguments, sent_arguments(request, query))
+        return format_reply(exchange, command, run(exchange, command, arguments))
+    except PeerError as failure:
+        return format_failure(command, failure)
+
+
+def format_reply(exchange: Exchange, command: Command, reply: Reply) -> Answer:
+    name = command.name.decode()
+    if isinstance(reply, Text):
+        if command.is_read_in_pieces:
+            packed = pack_text(exchange.served.engines, exchange.client, reply.data)
+            if packed is not None:
+                packing, data = packed
+                return Answer(
+                    200, content(packing.media_type), Bytes(data), name, packing.engine.name
+                )
+        return Answer(200, content(MEDIA_TYPE_0_1), Bytes(reply.data), name)
+    if isinstance(reply, Packed):
+        packing = negotiate(exchange.served.engines, exchange.client, reply.prefer_uncompressed)
+        return Answer(
+            200,
+            content(packing.media_type),
+            Stream(packing.pack(reply.blocks)),
+            name,
+            packing.engine.name,
+        )
+    return Answer(200, content(MEDIA_TYPE_0_1), Stream(reply.blocks), name)
+
+
+def format_failure(command: Command | None, failure: PeerError) -> Answer:
+    text = failure.text.encode("utf-8", "surrogateescape").strip() + b"\n"
+    if command is None:
+        return Answer(failure.status, content(MEDIA_TYPE_ERROR), Bytes(text))
+    name = command.name.decode()
+    if failure.status == BAD_REQUEST:
+        return Answer(200, content(MEDIA_TYPE_ERROR), Bytes(text), name)
+    return Answer(failure.status, content(MEDIA_TYPE_0_1), Bytes(b"0\n" + text), name)
+
+
+def content(media_type: bytes) -> list[tuple[bytes, bytes]]:
+    return [(b"content-type", media_type)]

@@ -1,0 +1,112 @@
+"""`capabilities` and `hello`: what this server does, as sorted words.
+
+Source: hg 7.2.4, wireprotov1server.py (_capabilities), wireprotoserver.py (addcapabilities) and
+hgext/clonebundles.py; helptext/internals/wireprotocol.txt for the meaning of each word.
+"""
+
+from __future__ import annotations
+
+import os
+from urllib.parse import quote_from_bytes
+
+from trunkline.config.hgconfig import HgConfig
+from trunkline.hg.bundle.stream import stream_allowed, stream_requirements
+from trunkline.hg.store.snapshot import Snapshot
+from trunkline.hg.wire.arguments import Arguments
+from trunkline.hg.wire.bundle_capabilities import (
+    bundle_capabilities,
+    format_token,
+    without_withheld,
+)
+from trunkline.hg.wire.clonebundles import MANIFEST, hg_path
+from trunkline.hg.wire.exchange import Exchange
+from trunkline.hg.wire.replies import Text
+from trunkline.hg.wire.served import Served
+
+COMMANDS = (b"branchmap", b"changegroupsubset", b"getbundle", b"known", b"lookup", b"pushkey")
+PUSH = (b"unbundle=HG10GZ,HG10BZ,HG10UN", b"unbundlehash")
+
+# Bytes of one X-HgArg header. Stock says 1024, and a long `known` then takes hundreds of headers;
+# Granian takes 100 of them. 90 headers of 4 KiB fit its buffer of 408 KiB, and one fits the 8 KiB
+# that proxies allow for a line.
+HTTP_HEADER_DEFAULT = 4096
+
+# Words of the SSH transport, and of HTTP where ours replace them.
+TRANSPORT_NAMES = frozenset(
+    {b"batch", b"compression", b"httpheader", b"httpmediatype", b"httppostargs", b"protocaps"}
+)
+
+
+def capabilities(exchange: Exchange, _: Arguments) -> Text:
+    return Text(words(exchange))
+
+
+def hello(exchange: Exchange, _: Arguments) -> Text:
+    return Text(b"capabilities: %s\n" % words(exchange))
+
+
+def words(exchange: Exchange) -> bytes:
+    served, snapshot = exchange.served, exchange.native
+    if snapshot is None:
+        return join(bridged_words(exchange))
+    has_clone_bundles = os.path.exists(hg_path(served, MANIFEST))
+
+    def make() -> bytes:
+        return join(native_words(served, snapshot, has_clone_bundles))
+
+    return served.keep(f"capabilities {has_clone_bundles}", snapshot, make)
+
+
+def join(found: list[bytes]) -> bytes:
+    return b" ".join(sorted(found))
+
+
+def native_words(served: Served, snapshot: Snapshot, has_clone_bundles: bool) -> list[bytes]:
+    config = served.config
+    found = [*COMMANDS, *PUSH, *transport_words(served), *stream_words(snapshot, config)]
+    if config.bool("experimental", "bundle2-advertise", True):
+        found.append(format_token(bundle_capabilities(config)))
+    if has_clone_bundles:
+        found += (b"clonebundles", b"clonebundles_manifest")
+    return found
+
+
+def stream_words(snapshot: Snapshot, config: HgConfig) -> list[bytes]:
+    """`stream` where a client needs to know nothing but revlogv1, else `streamreqs=`."""
+    if not stream_allowed(snapshot, config):
+        return []
+    found = []
+    if config.bool("server", "preferuncompressed"):
+        found.append(b"stream-preferred")
+    requirements = stream_requirements(snapshot.repository)
+    if requirements <= {b"revlogv1"}:
+        found.append(b"stream")
+    else:
+        found.append(b"streamreqs=" + b",".join(sorted(requirements)))
+    return found
+
+
+def transport_words(served: Served) -> list[bytes]:
+    config = served.config
+    names = (chosen.engine.wire_name for chosen in served.engines.offered)
+    found = [
+        b"batch",
+        b"httpheader=%d" % config.int("server", "maxhttpheaderlen", HTTP_HEADER_DEFAULT),
+        b"httpmediatype=0.1rx,0.1tx,0.2tx",
+        b"compression=" + b",".join(quote_from_bytes(name).encode() for name in names),
+    ]
+    if config.bool("experimental", "httppostargs", True):
+        found.append(b"httppostargs")
+    return found
+
+
+def bridged_words(exchange: Exchange) -> list[bytes]:
+    """What the installed Mercurial says over SSH, with our transport."""
+    found = transport_words(exchange.served)
+    for word in exchange.served.bridge.capabilities(exchange.caller):
+        name = word.partition(b"=")[0]
+        if name == b"bundle2":
+            found.append(without_withheld(word))
+        elif name not in TRANSPORT_NAMES:
+            found.append(word)
+    return found

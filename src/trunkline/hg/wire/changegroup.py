@@ -1,0 +1,29 @@
+"""`changegroup` and `changegroupsubset`: what pulls were made of before `getbundle`."""
+
+from __future__ import annotations
+
+from trunkline.hg.bundle.changegroup import changegroup as make_changegroup
+from trunkline.hg.bundle.outgoing import outgoing_from_roots
+from trunkline.hg.node import Node
+from trunkline.hg.wire.arguments import Arguments
+from trunkline.hg.wire.exchange import Exchange
+from trunkline.hg.wire.known import parse_limited
+from trunkline.hg.wire.replies import Packed
+
+VERSION = b"01"
+
+
+def changegroup(exchange: Exchange, arguments: Arguments) -> Packed:
+    """Everything that descends from `roots`."""
+    return descendants(exchange, parse_limited(arguments[b"roots"]), ())
+
+
+def subset(exchange: Exchange, arguments: Arguments) -> Packed:
+    """What descends from `bases` and is an ancestor of `heads`."""
+    bases, heads = (parse_limited(arguments[name]) for name in (b"bases", b"heads"))
+    return descendants(exchange, bases, heads)
+
+
+def descendants(exchange: Exchange, roots: tuple[Node, ...], heads: tuple[Node, ...]) -> Packed:
+    outgoing = outgoing_from_roots(exchange.view, roots, heads)
+    return Packed(make_changegroup(exchange.view, outgoing, VERSION))

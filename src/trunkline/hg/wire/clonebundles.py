@@ -1,0 +1,101 @@
+"""Clone bundles: a list of ready-made bundles that a client may fetch from elsewhere, or from us.
+
+Wire:   the file `.hg/clonebundles.manifest`: one bundle a line, its URL and then attributes.
+Source: hg 7.2.4, wireprotov1server.py (clonebundles, clonebundles_2, get_cached_bundle_inline),
+        exchanges/bundle_cache.py and bundlecaches.py.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from trunkline.errors import PeerError, StoreError
+from trunkline.hg.bundle.uvarint import format_uvarint
+from trunkline.hg.wire.arguments import Arguments
+from trunkline.hg.wire.bundle_manifest import parse_entry
+from trunkline.hg.wire.exchange import Exchange
+from trunkline.hg.wire.replies import Raw, Text
+from trunkline.hg.wire.served import Served
+
+MANIFEST = "clonebundles.manifest"
+MANIFEST_LIMIT = 16 * 1024 * 1024  # bytes
+INLINE_SCHEME = b"peer-bundle-cache://"
+READ_SIZE = 512 * 1024  # bytes
+
+
+def hg_path(served: Served, *names: str) -> str:
+    return os.path.join(served.root, ".hg", *names)
+
+
+def read_manifest(path: str) -> bytes:
+    """Empty when there is none. Raises: StoreError."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MANIFEST_LIMIT + 1)
+    except FileNotFoundError:
+        return b""
+    except OSError as failure:
+        raise StoreError(f"can't be read: {failure.strerror}", path) from failure
+    if len(data) > MANIFEST_LIMIT:
+        raise StoreError(f"larger than {MANIFEST_LIMIT} bytes", path)
+    return data
+
+
+def manifest_lines(served: Served) -> list[bytes]:
+    return [line + b"\n" for line in read_manifest(hg_path(served, MANIFEST)).splitlines()]
+
+
+def clonebundles_manifest(exchange: Exchange, _: Arguments) -> Text:
+    return Text(b"".join(manifest_lines(exchange.served)))
+
+
+def clonebundles(exchange: Exchange, _: Arguments) -> Text:
+    """For clients before 6.8: without what only newer ones understand.
+
+    Each line ends in two line feeds, as stock has it; clients skip the empty ones.
+    """
+    lines = [line for line in manifest_lines(exchange.served) if is_for_older_clients(line)]
+    return Text(b"\n".join([*lines, b""]))
+
+
+def is_for_older_clients(line: bytes) -> bool:
+    if line.startswith(INLINE_SCHEME):
+        return False
+    entry = parse_entry(line)
+    return entry is None or not entry.store_fingerprint
+
+
+def get_cached_bundle_inline(exchange: Exchange, arguments: Arguments) -> Raw:
+    """A bundle out of `server.peer-bundle-cache-root`: its length as a uvarint, then the bytes.
+
+    Sent as it is: a stock client doesn't unpack this reply under 0.1, and bundles are packed.
+    Raises: PeerError for what isn't a file below that folder.
+    """
+    served = exchange.served
+    folder = served.config.text("server", "peer-bundle-cache-root", "bundle-cache")
+    root = os.path.realpath(hg_path(served, folder))
+    name = arguments[b"path"]
+    shown = name[:200].decode("utf-8", "replace")
+    if b"\0" in name:
+        raise PeerError(f"clonebundle {shown!r} does not exist")
+    path = os.path.realpath(os.path.join(root, os.fsdecode(name)))
+    if not path.startswith(root + os.sep):
+        raise PeerError(f"clonebundle {shown} is using an illegal path")
+    if not os.path.isfile(path):
+        raise PeerError(f"clonebundle {shown} does not exist")
+    return Raw(sized_file(path))
+
+
+def sized_file(path: str) -> Iterator[bytes]:
+    with open(path, "rb") as file:
+        length = os.fstat(file.fileno()).st_size
+        head = format_uvarint(length)
+        while length and (block := file.read(min(READ_SIZE, length))):
+            length -= len(block)
+            yield head + block
+            head = b""
+        if head:
+            yield head
+        if length:
+            raise StoreError(f"{length} bytes short of its length", path)

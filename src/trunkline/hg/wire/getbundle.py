@@ -1,0 +1,29 @@
+"""`getbundle`: a clone, a pull, or what is new to an `incoming`."""
+
+from __future__ import annotations
+
+from trunkline.hg.bundle.getbundle import getbundle as make_bundle
+from trunkline.hg.bundle.request import GetBundle, parse_getbundle
+from trunkline.hg.wire.arguments import Arguments
+from trunkline.hg.wire.exchange import Exchange
+from trunkline.hg.wire.pullbundle import has_manifest, pull_bundle
+from trunkline.hg.wire.replies import Packed
+
+
+def getbundle(exchange: Exchange, arguments: Arguments) -> Packed:
+    asked = parse_getbundle(arguments.others)
+    ready = None if asked.stream or not asked.cg else ready_bundle(exchange, asked)
+    if ready is not None:
+        return ready
+    bundle = make_bundle(exchange.view, asked, exchange.config)
+    return Packed(bundle.blocks, bundle.prefer_uncompressed)
+
+
+def ready_bundle(exchange: Exchange, asked: GetBundle) -> Packed | None:
+    """A file of the operator's in place of what we would make. Unpacked: it is packed inside."""
+    if not has_manifest(exchange.served):
+        return None
+    view = exchange.view
+    common = [rev for rev in map(view.rev, asked.common) if rev is not None]
+    blocks = pull_bundle(exchange, view.revs(asked.heads or ()), common)
+    return None if blocks is None else Packed(blocks, prefer_uncompressed=True)

@@ -1,0 +1,12 @@
+"""`stream_out`: the first kind of stream clone, which only clients before 4.6 ask for."""
+
+from __future__ import annotations
+
+from trunkline.hg.bundle.stream_v1 import stream_v1
+from trunkline.hg.wire.arguments import Arguments
+from trunkline.hg.wire.exchange import Exchange
+from trunkline.hg.wire.replies import Raw
+
+
+def stream_out(exchange: Exchange, _: Arguments) -> Raw:
+    return Raw(stream_v1(exchange.snapshot, exchange.config))

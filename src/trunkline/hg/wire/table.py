@@ -1,0 +1,80 @@
+"""Every command and its permission on one screen. Source: hg 7.2.4, wireprotov1server.py."""
+
+from __future__ import annotations
+
+from trunkline.errors import PeerError
+from trunkline.hg.wire import (
+    batch,
+    bridged,
+    capabilities,
+    changegroup,
+    clonebundles,
+    getbundle,
+    known,
+    legacy,
+    lookup,
+    push,
+    stream_out,
+    wireargs,
+)
+from trunkline.hg.wire.arguments import Arguments, bind
+from trunkline.hg.wire.command import Command, Kind, Permission, table
+from trunkline.hg.wire.exchange import Exchange
+from trunkline.hg.wire.replies import Reply, Text
+
+PULL, PUSH = Permission.PULL, Permission.PUSH
+TEXT, PACKED, RAW = Kind.TEXT, Kind.PACKED, Kind.RAW
+
+
+def run_batch(exchange: Exchange, arguments: Arguments) -> Text:
+    """The commands one after the other; a failure of one is the failure of all."""
+    replies = []
+    for call in batch.parse_calls(arguments[b"cmds"]):
+        command = COMMANDS.get(call.command) or bridged.extension_command(
+            exchange.served, call.command
+        )
+        if command is None or command.kind is not TEXT or command.name == b"batch":
+            raise PeerError(f"batch: no such command: {batch.shown(call.command)}")
+        reply = run(exchange, command, bind(command.name, command.arguments, call.sent))
+        assert isinstance(reply, Text)
+        replies.append(reply.data)
+    return Text(batch.format_replies(replies))
+
+
+def run(exchange: Exchange, command: Command, arguments: Arguments) -> Reply:
+    """The permission is looked at here, so no way to a command leads past it. Raises: PeerError."""
+    if command.permission is PUSH:
+        push.check_push(exchange.request)
+    if command.is_ours or exchange.native is not None:
+        return command.run(exchange, arguments)
+    return bridged.run(exchange, command, arguments)
+
+
+# fmt: off
+COMMANDS = table([
+    Command(b"batch", (b"cmds", b"*"), PULL, TEXT, run_batch, is_ours=True, is_read_in_pieces=True),
+    Command(b"between", (b"pairs",), PULL, TEXT, legacy.between),
+    Command(b"branches", (b"nodes",), PULL, TEXT, legacy.branches),
+    Command(b"branchmap", (), PULL, TEXT, lookup.branchmap),
+    Command(b"capabilities", (), PULL, TEXT, capabilities.capabilities, is_ours=True),
+    Command(b"changegroup", (b"roots",), PULL, PACKED, changegroup.changegroup),
+    Command(b"changegroupsubset", (b"bases", b"heads"), PULL, PACKED, changegroup.subset),
+    Command(b"clonebundles", (), PULL, TEXT, clonebundles.clonebundles),
+    Command(b"clonebundles_manifest", (b"*",), PULL, TEXT, clonebundles.clonebundles_manifest),
+    Command(b"debugwireargs", (b"one", b"two", b"*"), PULL, TEXT, wireargs.debugwireargs,
+            is_ours=True),
+    Command(b"get_cached_bundle_inline", (b"path",), PULL, RAW,
+            clonebundles.get_cached_bundle_inline),
+    Command(b"getbundle", (b"*",), PULL, PACKED, getbundle.getbundle),
+    Command(b"heads", (), PULL, TEXT, known.heads),
+    Command(b"hello", (), PULL, TEXT, capabilities.hello, is_ours=True),
+    Command(b"known", (b"nodes", b"*"), PULL, TEXT, known.known),
+    Command(b"listkeys", (b"namespace",), PULL, TEXT, lookup.listkeys),
+    Command(b"lookup", (b"key",), PULL, TEXT, lookup.lookup),
+    Command(b"protocaps", (b"caps",), PULL, TEXT, wireargs.protocaps, is_ours=True),
+    Command(b"pushkey", (b"namespace", b"key", b"old", b"new"), PUSH, TEXT, push.pushkey,
+            is_ours=True),
+    Command(b"stream_out", (), PULL, RAW, stream_out.stream_out),
+    Command(b"unbundle", (b"heads",), PUSH, RAW, push.unbundle, is_ours=True),
+])
+# fmt: on
