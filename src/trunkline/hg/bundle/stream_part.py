@@ -5,6 +5,7 @@ Source: hg 7.2.4, bundle2.py `addpartbundlestream2`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from trunkline.config.hgconfig import HgConfig
@@ -13,27 +14,30 @@ from trunkline.hg.bundle.bundle2 import Part
 from trunkline.hg.bundle.parts import markers_versions
 from trunkline.hg.bundle.refusal import Refusal
 from trunkline.hg.bundle.request import GetBundle
+from trunkline.hg.bundle.stream import stream_allowed
+from trunkline.hg.bundle.stream_v2 import stream2_part
+from trunkline.hg.bundle.stream_v3 import stream3_part
 from trunkline.hg.store.view import View
 
 BUGGY: Final = "the client seems buggy"
+
+Writer = Callable[[View, HgConfig, bool], Part]
+WRITERS: Final[dict[bytes, Writer]] = {b"v2": stream2_part, b"v3-exp": stream3_part}
 
 
 def stream_part(view: View, request: GetBundle, config: HgConfig) -> Part | None:
     """Raises: PeerError where a stream is asked for and can't be given."""
     if not request.stream:
         return None
-    from trunkline.hg.bundle.stream import stream_allowed
-    from trunkline.hg.bundle.stream_v2 import stream2_part
-
     if not stream_allowed(view.snapshot, config):
         raise Refusal("stream data requested but server does not allow this feature", BUGGY)
-    choose_stream(request, config)
+    write = choose_stream(request, config)
     if any(request.includepats) or any(request.excludepats):
         raise PeerError("server does not support narrow stream clones")
-    return stream2_part(view, config, includes_markers(view, request))
+    return write(view, config, includes_markers(view, request))
 
 
-def choose_stream(request: GetBundle, config: HgConfig) -> bytes:
+def choose_stream(request: GetBundle, config: HgConfig) -> Writer:
     """The newest version that both sides have. Raises: PeerError."""
     if b"stream" not in request.capabilities:
         raise Refusal(
@@ -41,12 +45,14 @@ def choose_stream(request: GetBundle, config: HgConfig) -> bytes:
             BUGGY,
         )
     theirs = set(request.capabilities[b"stream"])
-    ours = {b"v2"}
+    ours = set(WRITERS)
+    if not config.bool("experimental", "stream-v3"):
+        ours.discard(b"v3-exp")
     common = theirs & ours
     if not common:
         shown = (b",".join(sorted(words)).decode("utf-8", "replace") for words in (ours, theirs))
         raise PeerError("no common supported version with the client: {}; {}".format(*shown))
-    return max(common)
+    return WRITERS[max(common)]
 
 
 def includes_markers(view: View, request: GetBundle) -> bool:
