@@ -11,6 +11,7 @@ from binascii import unhexlify
 from codecs import escape_decode
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, NamedTuple
 
 from trunkline.errors import StoreError
@@ -74,7 +75,7 @@ class Changelog(ColumnRevlog):
         ten years; where one is a delta, it is put together.
         """
         turn = iter(revs)
-        while batch := [rev for rev, _ in zip(turn, range(BATCH), strict=False)]:
+        while batch := list(islice(turn, BATCH)):
             if all(self.index.base(rev) < 0 for rev in batch):
                 yield from self.stored_many(batch)
             else:

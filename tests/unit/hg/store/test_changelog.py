@@ -131,3 +131,11 @@ def test_prefix_finds_all_that_start_so(sample: Path) -> None:
             assert sorted(index.revs_with_prefix(prefix, 99)) == expected
     assert index.revs_with_prefix(b"f" * 40) == []
     assert unhexlify(nodes[0])[:20] == index.node(0)
+
+
+def test_texts_of_several_batches_are_all_there(
+    sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trunkline.hg.store.changelog.BATCH", 3)
+    log = open_changelog(str(sample / ".hg/store/00changelog.i"))
+    assert list(log.texts(range(log.count))) == [log.text(rev) for rev in range(log.count)]
