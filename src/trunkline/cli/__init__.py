@@ -1,0 +1,17 @@
+"""The command `trunkline`: one file a sub-command."""
+
+from __future__ import annotations
+
+import click
+
+from trunkline import __version__
+from trunkline.cli.serve import serve
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="trunkline")
+def main() -> None:
+    """One fast HTTP door for Mercurial repositories."""
+
+
+main.add_command(serve)

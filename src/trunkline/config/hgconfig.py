@@ -6,6 +6,7 @@ hg 7.2.4, mercurial/config.py and ui.py (booleans, integers, lists with quotes).
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -30,15 +31,23 @@ class HgConfig:
     trusted: Values = field(default_factory=dict)
     untrusted: Values = field(default_factory=dict)
 
-    def get(self, section: str, name: str, untrusted: bool = False) -> str | None:
+    def get(self, section: str, name: str, untrusted: builtins.bool = False) -> str | None:
         values = self.untrusted if untrusted else self.trusted
         return values.get((section, name))
 
-    def text(self, section: str, name: str, default: str = "", untrusted: bool = False) -> str:
+    def text(
+        self, section: str, name: str, default: str = "", untrusted: builtins.bool = False
+    ) -> str:
         value = self.get(section, name, untrusted)
         return default if value is None else value
 
-    def bool(self, section: str, name: str, default: bool = False, untrusted: bool = False) -> bool:
+    def bool(
+        self,
+        section: str,
+        name: str,
+        default: builtins.bool = False,
+        untrusted: builtins.bool = False,
+    ) -> builtins.bool:
         value = self.get(section, name, untrusted)
         if value is None or value == "":
             return default
@@ -47,7 +56,9 @@ class HgConfig:
         except KeyError:
             raise SettingsError(f"{section}.{name}: not a boolean: {value!r} (yes or no)") from None
 
-    def int(self, section: str, name: str, default: int, untrusted: bool = False) -> int:
+    def int(
+        self, section: str, name: str, default: builtins.int, untrusted: builtins.bool = False
+    ) -> builtins.int:
         value = self.get(section, name, untrusted)
         if value is None or value == "":
             return default
@@ -57,13 +68,17 @@ class HgConfig:
             raise SettingsError(f"{section}.{name}: not a whole number: {value!r}") from None
 
     def list(
-        self, section: str, name: str, default: tuple[str, ...] = (), untrusted: bool = False
+        self,
+        section: str,
+        name: str,
+        default: tuple[str, ...] = (),
+        untrusted: builtins.bool = False,
     ) -> tuple[str, ...]:
         """Items parted by commas or white space; double quotes keep an item together."""
         value = self.get(section, name, untrusted)
         return default if value is None else split_list(value)
 
-    def items(self, section: str, untrusted: bool = False) -> dict[str, str]:
+    def items(self, section: str, untrusted: builtins.bool = False) -> dict[str, str]:
         values = self.untrusted if untrusted else self.trusted
         return {name: value for (where, name), value in values.items() if where == section}
 

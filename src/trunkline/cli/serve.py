@@ -1,0 +1,125 @@
+"""`trunkline serve`: what was asked for, checked before anything listens."""
+
+from __future__ import annotations
+
+import sys
+from typing import Literal, NoReturn
+
+import click
+from msgspec.structs import replace
+
+from trunkline.config.mercurial import check, check_overrides
+from trunkline.config.settings import Settings, read_settings
+from trunkline.errors import SettingsError, StoreError
+from trunkline.hg.stock.configuration import close_readers, read_config
+from trunkline.hg.stock.installed import find_hg
+from trunkline.http.listen import Address, Claim, parse_listen
+from trunkline.http.roots import mount_paths
+
+BAD_USAGE = 2
+
+
+@click.command()
+@click.argument("paths", metavar="[PATH ...]", nargs=-1)
+@click.option("--listen", metavar="HOST:PORT", help="Address; port 0 takes a free one.")
+@click.option("--workers", type=click.IntRange(1, 1024), metavar="N", help="Worker processes.")
+@click.option("--settings", "settings_file", metavar="FILE.toml", help="More settings.")
+@click.option(
+    "--config",
+    "config",
+    multiple=True,
+    metavar="SECTION.NAME=VALUE",
+    help="Mercurial's own configuration, over what the repositories say.",
+)
+@click.option(
+    "--allow-write",
+    type=click.Choice(["authenticated", "anonymous"]),
+    help="Who may write; everyone, with `anonymous`.",
+)
+@click.option("--insecure", is_flag=True, help="Let `anonymous` write from other machines, too.")
+def serve(
+    paths: tuple[str, ...],
+    listen: str | None,
+    workers: int | None,
+    settings_file: str | None,
+    config: tuple[str, ...],
+    allow_write: Literal["authenticated", "anonymous"] | None,
+    insecure: bool,
+) -> None:
+    """Serve Mercurial repositories over HTTP.
+
+    A PATH that is a repository is served at /. A PATH that is a folder has every repository below
+    it served at its path in the folder, found when it is asked for; / lists them. Of several PATHs
+    each is served under its own base name. Without a PATH: those of the settings file, else the
+    current folder.
+
+    Prints `listening on http://HOST:PORT` when it is ready.
+    """
+    try:
+        settings = read_settings(settings_file) if settings_file else Settings()
+        server = settings.server
+        settings = replace(
+            settings,
+            paths=list(paths) or settings.paths or ["."],
+            config=[*settings.config, *config],
+            allow_write=allow_write or settings.allow_write,
+            insecure=insecure or settings.insecure,
+            server=replace(
+                server, listen=listen or server.listen, workers=workers or server.workers
+            ),
+        )
+        claim = check_settings(settings)
+    except SettingsError as error:
+        fail(error.text)
+    from trunkline.http.server import serve as run  # Granian is slow to import
+
+    run(settings, claim)
+
+
+def check_settings(settings: Settings) -> Claim:
+    """All that can be wrong before a worker starts. Raises: SettingsError."""
+    roots = mount_paths(settings.paths)
+    check_overrides(settings.config)
+    address = parse_listen(settings.server.listen)
+    check_write(settings, address)
+    check_log(settings)
+    claim = Claim(address)
+    check_mercurial(settings, roots.single_repository)
+    return claim
+
+
+def check_write(settings: Settings, address: Address) -> None:
+    if settings.allow_write == "anonymous" and not address.is_local and not settings.insecure:
+        raise SettingsError(
+            f"--allow-write anonymous on {address.url} would let everyone who reaches it write; "
+            "listen on 127.0.0.1, or say --insecure, too"
+        )
+
+
+def check_log(settings: Settings) -> None:
+    target = settings.log.access
+    if target in ("", "-"):
+        return
+    try:
+        open(target, "ab").close()
+    except OSError as error:
+        raise SettingsError(f"log.access: {target}: {error.strerror}") from None
+
+
+def check_mercurial(settings: Settings, repository: str | None) -> None:
+    """That `hg` is there; and of a repository that is served alone, its configuration."""
+    try:
+        find_hg()
+        if repository is not None:
+            check(read_config(repository, settings.config))
+    except StoreError as error:
+        raise SettingsError(error.text) from None
+    finally:
+        close_readers()
+
+
+def fail(text: str) -> NoReturn:
+    """One line on stderr, exit status 2."""
+    line = " ".join(text.split())
+    print(f"trunkline: {line}".encode("utf-8", "backslashreplace").decode(), file=sys.stderr)
+    raise SystemExit(BAD_USAGE)

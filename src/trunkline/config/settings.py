@@ -1,0 +1,280 @@
+"""What an operator can set: one table, read from TOML and shown in docs/configuration.md.
+
+`python -m trunkline.config.settings` prints that page; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any, Literal, get_type_hints
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+from trunkline.errors import SettingsError
+
+KiB = 1024
+MiB = 1024 * KiB
+GiB = 1024 * MiB
+
+
+def unit(name: str, text: str, ge: int = 0, le: int | None = None) -> Meta:
+    return Meta(ge=ge, le=le, description=text, extra={"unit": name})
+
+
+def words(text: str) -> Meta:
+    return Meta(description=text, extra={"unit": ""})
+
+
+class Server(Struct, frozen=True, forbid_unknown_fields=True):
+    """How the program runs."""
+
+    listen: Annotated[
+        str,
+        words(
+            "`HOST:PORT`, `[IPv6]:PORT` or `unix:/path/of/socket`. Port 0 takes a free port, "
+            "which the line on stdout names. (`--listen`)"
+        ),
+    ] = "127.0.0.1:8000"
+    workers: Annotated[
+        int,
+        unit("processes", "Worker processes; 0 is one for each core, 4 at most. (`--workers`)"),
+    ] = 0
+    threads: Annotated[
+        int,
+        unit("threads", "Threads of a worker that make replies. A slow reader holds none.", ge=1),
+    ] = 16
+    push_threads: Annotated[
+        int,
+        unit(
+            "threads",
+            "Threads of a worker that take pushes: each is held while its client sends. A push "
+            "beyond them is told to come again (503).",
+            ge=1,
+        ),
+    ] = 8
+    handles: Annotated[
+        int,
+        unit("repositories", "Repositories that a worker keeps open, least recent out.", ge=1),
+    ] = 256
+    stop_seconds: Annotated[
+        int,
+        unit("seconds", "SIGTERM and SIGINT let running replies go on for so long.", ge=1),
+    ] = 30
+    trusted_proxies: Annotated[
+        list[str],
+        words(
+            "Addresses of reverse proxies. Only from these are `X-Forwarded-For` (its last word) "
+            "and `X-Forwarded-Proto` believed: for the log, for `requests_per_address`, for hooks "
+            "and for `web.push_ssl`. A proxy that comes in through a unix socket is named `unix`."
+        ),
+    ] = field(default_factory=list)
+
+
+class Index(Struct, frozen=True, forbid_unknown_fields=True):
+    """The page that lists repositories. A repository is served whether the list has it or not."""
+
+    repositories: Annotated[
+        int, unit("repositories", "The list is cut at so many, and says so.", ge=1)
+    ] = 10_000
+    entries: Annotated[
+        int, unit("directory entries", "Looked at for one list; then it is cut, too.", ge=1)
+    ] = 1_000_000
+    cache_seconds: Annotated[
+        int,
+        unit(
+            "seconds",
+            "A list is good for twenty times what it took to make, and for no longer than this.",
+        ),
+    ] = 30
+
+
+class Limits(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a client can reach. Each is refused with words, and counted in each worker by itself."""
+
+    query_bytes: Annotated[
+        int,
+        unit(
+            "bytes",
+            "Of the query in the request line: 414. The HTTP library itself allows 65,534 for "
+            "path and query together.",
+            ge=1,
+        ),
+    ] = 60_000
+    path_bytes: Annotated[int, unit("bytes", "Of the path in the request line: 414.", ge=1)] = (
+        4 * KiB
+    )
+    path_segments: Annotated[int, unit("segments", "Of that path: 404.", ge=1)] = 32
+    header_bytes: Annotated[
+        int,
+        unit(
+            "bytes",
+            "Of a request's head; 431 without words, from the HTTP library. 100 headers are its "
+            "limit, too.",
+            ge=8 * KiB,
+        ),
+    ] = 408 * KiB
+    post_args_bytes: Annotated[
+        int, unit("bytes", "Of arguments in a body (`X-HgArgs-Post`): 413.", ge=1)
+    ] = 16 * MiB
+    push_bytes: Annotated[
+        int, unit("bytes", "Of a pushed bundle: 413 if announced, else a cut push.", ge=1)
+    ] = 16 * GiB
+    other_body_bytes: Annotated[
+        int, unit("bytes", "Of any other body, which nobody reads: 413.", ge=0)
+    ] = 1 * MiB
+    refused_push_bytes: Annotated[
+        int,
+        unit(
+            "bytes",
+            "Read of a push that is refused, so that the client gets to see why; past it, the "
+            "connection is closed.",
+        ),
+    ] = 64 * MiB
+    body_idle_seconds: Annotated[
+        int, unit("seconds", "Without a byte of a body that we wait for: the request ends.", ge=1)
+    ] = 300
+    send_idle_seconds: Annotated[
+        int,
+        unit("seconds", "That a client takes nothing of a reply: the connection is broken.", ge=1),
+    ] = 600
+    requests_per_address: Annotated[
+        int,
+        unit(
+            "requests",
+            "At once from one address: 503. An IPv6 address counts by its first 64 bits. Name "
+            "your reverse proxy in `trusted_proxies`, or it counts as one client.",
+            ge=1,
+        ),
+    ] = 512
+    requests: Annotated[int, unit("requests", "At once in a worker: 503.", ge=1)] = 4096
+
+
+class Log(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is written where. Troubles go to stderr in any case."""
+
+    access: Annotated[
+        str,
+        words(
+            'Path of the access log; `-` is stderr, `""` is none. It is appended to by all '
+            "workers, one write a line; SIGHUP starts new workers, which open it anew."
+        ),
+    ] = "-"
+    format: Annotated[Literal["text", "json"], words("Of the access log.")] = "text"
+
+
+class Settings(Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole file."""
+
+    paths: Annotated[
+        list[str],
+        words(
+            "What to serve, when no PATH is given on the command line; relative to the file. None "
+            "at all is the current folder."
+        ),
+    ] = field(default_factory=list)
+    config: Annotated[
+        list[str],
+        words(
+            "`SECTION.NAME=VALUE` of Mercurial's own configuration, over what the repositories "
+            "say. (`--config`, which wins)"
+        ),
+    ] = field(default_factory=list)
+    allow_write: Annotated[
+        Literal["authenticated", "anonymous"],
+        words(
+            "Who may write. `anonymous` lets everyone write to all that is served; it is refused "
+            "on an address that others can reach, unless `insecure` is set. (`--allow-write`)"
+        ),
+    ] = "authenticated"
+    insecure: Annotated[bool, words("See `allow_write`. (`--insecure`)")] = False
+    server: Server = field(default_factory=Server)
+    index: Index = field(default_factory=Index)
+    limits: Limits = field(default_factory=Limits)
+    log: Log = field(default_factory=Log)
+
+
+def read_settings(path: str) -> Settings:
+    """Raises: SettingsError, one line that names file and field."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise SettingsError(f"{path}: {error.strerror}") from None
+    try:
+        settings = parse_settings(data)
+    except SettingsError as error:
+        raise SettingsError(f"{path}: {error.text}") from None
+    folder = os.path.dirname(os.path.abspath(path))
+    paths = [os.path.join(folder, os.path.expanduser(word)) for word in settings.paths]
+    return msgspec.structs.replace(settings, paths=paths)
+
+
+def parse_settings(data: bytes) -> Settings:
+    try:
+        return msgspec.toml.decode(data, type=Settings)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(str(error).replace("\n", " ")) from None
+
+
+def render() -> str:
+    """docs/configuration.md, from the table above."""
+    lines = [
+        "# Configuration",
+        "",
+        "<!-- Made by `python -m trunkline.config.settings`; change src/trunkline/config/settings.py. -->",  # noqa: E501
+        "",
+        "`trunkline serve --settings FILE.toml` reads a TOML file with these fields, none of which",
+        "is needed. Options of the command line win over the file. An unknown field or a bad value",
+        "is one line on stderr and exit status 2.",
+        "",
+        "What Mercurial itself configures (`[web]`, `[server]` and the rest of hgrc files) stays",
+        "where it is: Trunkline asks the installed Mercurial. `--config` and `config` take those",
+        "names.",
+        "",
+        "```toml",
+        'paths = ["/srv/hg"]',
+        'config = ["server.compressionengines=zstd,zlib"]',
+        "",
+        "[server]",
+        'listen = "0.0.0.0:8000"',
+        "",
+        "[log]",
+        'access = "/var/log/trunkline/access.log"',
+        'format = "json"',
+        "```",
+        "",
+    ]
+    lines += ["## At the top", "", *render_table(Settings)]
+    for section in msgspec.structs.fields(Settings):
+        if isinstance(section.type, type) and issubclass(section.type, Struct):
+            meaning = (section.type.__doc__ or "").strip()
+            lines += ["", f"## [{section.name}]", "", meaning, "", *render_table(section.type)]
+    return "\n".join(lines) + "\n"
+
+
+def render_table(struct: type[Struct]) -> list[str]:
+    hints: dict[str, Any] = get_type_hints(struct, include_extras=True)
+    lines = ["| field | default | unit | meaning |", "|---|---|---|---|"]
+    for item in msgspec.structs.fields(struct):
+        for meta in getattr(hints[item.name], "__metadata__", ()):
+            default = item.default
+            if default is msgspec.NODEFAULT:
+                default = item.default_factory()
+            extra = meta.extra or {}
+            shown = f"`{toml(default)}`"
+            lines.append(f"| `{item.name}` | {shown} | {extra['unit']} | {meta.description} |")
+    return lines
+
+
+def toml(value: object) -> str:
+    """A default as it would stand in the file."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return f"{value:_}" if value >= 10_000 else str(value)
+    return str(value) if isinstance(value, list) else f'"{value}"'
+
+
+if __name__ == "__main__":
+    print(render(), end="")

@@ -1,0 +1,234 @@
+"""The ASGI application: one request in, one reply out, one line in the log.
+
+The event loop only moves bytes. What reads a disk or costs CPU runs in `Threads`; pushes, which
+wait for their client, in threads of their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from trunkline.config.settings import Settings
+from trunkline.errors import PeerError
+from trunkline.hg.stock.bridge import close_shared_pool
+from trunkline.hg.stock.configuration import close_readers
+from trunkline.hg.wire.answer import Answer
+from trunkline.http.access_log import AccessLog, Line
+from trunkline.http.blocks import Pieces, read_span
+from trunkline.http.body import ClientGone, Receive, RequestBody, Send
+from trunkline.http.door import Door, Way
+from trunkline.http.failure import explain, for_people, log_broken
+from trunkline.http.incoming import read_arguments, read_push_arguments
+from trunkline.http.limits import Guests
+from trunkline.http.roots import Roots
+from trunkline.http.send import Begun, BrokenReply, send_stream, send_whole
+from trunkline.http.threads import Threads
+from trunkline.http.visit import Scope, Visit, read_visit
+from trunkline.reply import Bytes, Span, Stream
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An answer; `begun` is its body when that is a stream to be sent."""
+
+    answer: Answer
+    begun: Begun | None = None
+
+
+class App:
+    """One for each worker process. `ready` is called once requests can be answered."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        roots: Roots | None = None,
+        ready: Callable[[], object] | None = None,
+    ) -> None:
+        self._settings = settings
+        self._ready = ready
+        self._door = Door(settings, roots)
+        self._guests = Guests(settings.limits)
+        self._log = AccessLog(settings.log.access, settings.log.format)
+        self._proxies = frozenset(settings.server.trusted_proxies)
+        self._threads: Threads | None = None
+        self._push_threads: Threads | None = None
+        self._pushes = 0
+
+    # -- life
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self._http(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        while True:
+            kind = (await receive())["type"]
+            if kind == "lifespan.startup":
+                self.open()
+            else:
+                self.close()
+            await send({"type": f"{kind}.complete"})
+            if kind == "lifespan.shutdown":
+                return
+
+    def open(self) -> None:
+        """In the event loop that is going to serve."""
+        server = self._settings.server
+        self._threads = Threads(server.threads, "reply")
+        self._push_threads = Threads(server.push_threads, "push")
+        if self._ready is not None:
+            self._ready()
+
+    def close(self) -> None:
+        """No thread waits and no child process stays."""
+        for threads in (self._threads, self._push_threads):
+            if threads is not None:
+                threads.close()
+        close_shared_pool()
+        close_readers()
+
+    # -- one request
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        start = time.perf_counter()
+        visit = read_visit(scope, self._proxies)
+        line = Line(
+            client=visit.address,
+            method=visit.method,
+            path=visit.raw_path.decode("latin-1"),
+            user_agent=visit.user_agent,
+        )
+        try:
+            await self._counted(visit, receive, send, line)
+        finally:
+            line.seconds = time.perf_counter() - start
+            self._log.write(line)
+
+    async def _counted(self, visit: Visit, receive: Receive, send: Send, line: Line) -> None:
+        body = RequestBody(receive, self._settings.limits.body_idle_seconds)
+        try:
+            ticket = self._guests.enter(visit.address)
+        except PeerError as error:
+            await self._send(Made(self._failure(error, visit, "")), visit, body, send, line)
+            return
+        try:
+            try:
+                made = await self._make(visit, body, line)
+            except ClientGone:
+                line.outcome = "gone"
+                raise BrokenReply from None
+            await self._send(made, visit, body, send, line)
+        finally:
+            self._guests.leave(ticket)
+
+    async def _make(self, visit: Visit, body: RequestBody, line: Line) -> Made:
+        """Raises: ClientGone."""
+        command = ""
+        try:
+            way = self._door.way(visit)
+            command = line.command = way.shown_command
+            if way.has_payload:
+                made = await self._push(visit, way, body)
+            else:
+                arguments = await read_arguments(visit, body, self._settings.limits)
+                assert self._threads is not None
+                made = await self._threads.run(self._work, visit, way, arguments, None)
+        except ClientGone:
+            raise
+        except Exception as error:
+            made = Made(self._failure(error, visit, command))
+        return made
+
+    async def _push(self, visit: Visit, way: Way, body: RequestBody) -> Made:
+        """What isn't wanted of the bundle is read all the same: a client that still sends when
+        the answer comes sees a broken connection instead of words.
+        """
+        limits = self._settings.limits
+        assert self._push_threads is not None
+        try:
+            if self._pushes >= self._push_threads.count:
+                raise PeerError(f"{self._pushes} pushes are running: try again", status=503)
+            arguments = await read_push_arguments(visit, body, limits)
+            self._pushes += 1
+            try:
+                payload = body.blocks(limits.push_bytes)
+                made = await self._push_threads.run(self._work, visit, way, arguments, payload)
+            finally:
+                self._pushes -= 1
+        except ClientGone:
+            raise
+        except PeerError as error:
+            made = Made(self._failure(error, visit, way.shown_command))
+        if body.is_gone:
+            raise ClientGone("the client went away")
+        if body.is_begun or b"expect" not in visit.headers:
+            await body.drain(limits.refused_push_bytes)
+        return made
+
+    def _work(
+        self, visit: Visit, way: Way, arguments: bytes, payload: Iterator[bytes] | None
+    ) -> Made:
+        """In a thread: the answer, and of a stream the first piece, so that what fails at once
+        still gets a status of its own.
+        """
+        pieces = None
+        try:
+            answer = self._door.answer(visit, way, arguments, payload)
+            body = answer.body
+            if isinstance(body, Bytes):
+                return Made(answer)
+            if isinstance(body, Span):
+                answer.headers.append((b"content-length", b"%d" % body.length))
+            pieces = Pieces(body.blocks if isinstance(body, Stream) else read_span(body))
+            if visit.method == "HEAD":
+                pieces.close()
+                return Made(answer)
+            return Made(answer, Begun(pieces, pieces.pull()))
+        except Exception as error:
+            if pieces is not None:
+                with contextlib.suppress(Exception):
+                    pieces.close()
+            return Made(self._failure(error, visit, way.shown_command))
+
+    def _failure(self, error: Exception, visit: Visit, command: str) -> Answer:
+        answer = explain(error, describe(visit), command)
+        return answer if command else for_people(answer, visit.headers)
+
+    async def _send(
+        self, made: Made, visit: Visit, body: RequestBody, send: Send, line: Line
+    ) -> None:
+        """Raises: BrokenReply."""
+        answer, begun = made.answer, made.begun
+        headers = answer.headers
+        if not any(name == b"server" for name, _ in headers):
+            headers.append((b"server", self._door.server_header))
+        line.status = answer.status
+        line.media_engine = answer.engine
+        is_head = visit.method == "HEAD"
+        if isinstance(answer.body, Bytes):
+            line.bytes = await send_whole(send, answer.status, headers, answer.body.data, is_head)
+            return
+        if begun is None:
+            await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        assert self._threads is not None
+        idle = self._settings.limits.send_idle_seconds
+        sent = await send_stream(send, body, self._threads, begun, answer.status, headers, idle)
+        line.bytes = sent.bytes
+        if sent.failure is not None:
+            line.outcome = "aborted"
+            log_broken(sent.failure, describe(visit), sent.bytes)
+            raise BrokenReply from None
+        if sent.is_gone:
+            line.outcome = "gone"
+            raise BrokenReply
+
+
+def describe(visit: Visit) -> str:
+    return f"{visit.method} {visit.raw_path.decode('latin-1')}"

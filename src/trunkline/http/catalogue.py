@@ -1,0 +1,189 @@
+"""Which repositories there are below the roots, for people. Serving one doesn't ask here."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from threading import Lock
+
+from trunkline.config.hgconfig import HgConfig
+from trunkline.config.settings import Index
+from trunkline.errors import SettingsError, StoreError
+from trunkline.http.access import why_not_read
+from trunkline.http.roots import Mount, Roots, is_inside, repository_identity
+
+HGRC_LIMIT = 1024 * 1024  # bytes looked through for words that matter
+CACHE_FACTOR = 20  # a list is kept for so many times what it took, so it costs 5 % at most
+
+# A repository without an hgrc that holds one of these is listed without asking Mercurial.
+TELLING_WORDS = (b"include", b"hidden", b"deny", b"allow", b"description", b"name", b"contact")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """`path` is the URL path below `/`, without slashes at its ends."""
+
+    path: str
+    name: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    entries: tuple[Entry, ...]
+    is_cut: bool
+
+    def below(self, prefix: str) -> Listing:
+        """Those in a folder; "" is all."""
+        if not prefix:
+            return self
+        start = prefix + "/"
+        return Listing(tuple(e for e in self.entries if e.path.startswith(start)), self.is_cut)
+
+
+class Catalogue:
+    """Thread-safe; one thread makes the list, others wait for it."""
+
+    def __init__(self, roots: Roots, limits: Index, config: Callable[[str], HgConfig]) -> None:
+        self._roots = roots
+        self._limits = limits
+        self._config = config
+        self._lock = Lock()
+        self._listing = Listing((), False)
+        self._good_until = 0.0
+        self._common: HgConfig | None = None
+
+    def listing(self) -> Listing:
+        """Sorted by path. Not in it: what is hidden, or not for everyone to read."""
+        with self._lock:
+            start = time.monotonic()
+            if start < self._good_until:
+                return self._listing
+            self._listing = self._make()
+            end = time.monotonic()
+            good = min(CACHE_FACTOR * (end - start), float(self._limits.cache_seconds))
+            self._good_until = end + good
+            return self._listing
+
+    def _make(self) -> Listing:
+        self._common = None
+        entries: list[Entry] = []
+        budget = Budget(self._limits.entries)
+        for mount in self._roots.mounts:
+            for path, real in walk(mount, budget):
+                if len(entries) >= self._limits.repositories:
+                    budget.is_spent = True
+                    break
+                entry = self._entry(path, real)
+                if entry is not None:
+                    entries.append(entry)
+        entries.sort(key=lambda entry: entry.path)
+        return Listing(tuple(entries), budget.is_spent)
+
+    def _entry(self, path: str, real: str) -> Entry | None:
+        fallback = path or os.path.basename(real)
+        find = self._own_config if says_something(real) else self._common_config
+        config = find(real)
+        if config is None or why_not_read(config) is not None:
+            return None
+        try:
+            if config.bool("web", "hidden", untrusted=True):
+                return None
+        except SettingsError:
+            return None
+        name = config.text("web", "name", untrusted=True) or fallback
+        description = config.text("web", "description", untrusted=True)
+        return Entry(path, name, description)
+
+    def _own_config(self, real: str) -> HgConfig | None:
+        try:
+            return self._config(real)
+        except StoreError:  # broken: whoever asks for it is told, and the log has it then
+            return None
+
+    def _common_config(self, real: str) -> HgConfig | None:
+        """Of a repository that says nothing itself: what another such one has.
+
+        Asked for once in a list, so 5,000 repositories cost 5,000 looks for a file and no more.
+        """
+        if self._common is None:
+            self._common = self._own_config(real)
+        return self._common
+
+
+@dataclass
+class Budget:
+    """Directory entries that may still be looked at."""
+
+    left: int
+    is_spent: bool = False
+
+    def spend(self) -> bool:
+        self.left -= 1
+        self.is_spent = self.is_spent or self.left < 0
+        return not self.is_spent
+
+
+def walk(mount: Mount, budget: Budget) -> Iterator[tuple[str, str]]:
+    """(URL path, real path) of each repository, nearest to the root first.
+
+    Symlinks are followed where they stay inside, and no folder is entered twice.
+    """
+    if mount.is_repository:
+        yield mount.name, mount.root
+        return
+    waiting = deque([(mount.name, mount.root)])
+    seen: set[tuple[int, int]] = set()
+    while waiting:
+        path, real = waiting.popleft()
+        for name, entry_real in folders(real, mount.root, seen, budget):
+            below = f"{path}/{name}" if path else name
+            if repository_identity(entry_real) is not None:
+                yield below, entry_real
+            waiting.append((below, entry_real))
+
+
+def folders(
+    real: str, root: str, seen: set[tuple[int, int]], budget: Budget
+) -> Iterator[tuple[str, str]]:
+    try:
+        with os.scandir(real) as entries:
+            for entry in entries:
+                if not budget.spend():
+                    return
+                if entry.name.lower() == ".hg" or not is_folder(entry):
+                    continue
+                found = entry.stat()
+                if (found.st_dev, found.st_ino) in seen:
+                    continue
+                seen.add((found.st_dev, found.st_ino))
+                path = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
+                if is_inside(path, root):
+                    yield entry.name, path
+    except OSError:
+        return  # not for us to read, or gone
+
+
+def is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def says_something(real: str) -> bool:
+    """Whether a repository's own files may say anything that a list wants to know."""
+    for name in ("hgrc", "hgrc-not-shared", "sharedpath"):
+        try:
+            with open(os.path.join(real, ".hg", name), "rb") as file:
+                text = file.read(HGRC_LIMIT)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return True
+        if name == "sharedpath" or any(word in text.lower() for word in TELLING_WORDS):
+            return True
+    return False

@@ -1,0 +1,172 @@
+"""From a request to its answer: which repository, which protocol, and whether it is allowed.
+
+Everything here but `way` may read the disk, so it runs in a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from trunkline import __version__
+from trunkline.config.hgconfig import HgConfig
+from trunkline.config.mercurial import parse_override
+from trunkline.config.settings import Settings
+from trunkline.errors import PeerError
+from trunkline.hg.wire.answer import Answer, answer, requested_command
+from trunkline.hg.wire.command import Permission
+from trunkline.hg.wire.request import Request
+from trunkline.hg.wire.served import Served
+from trunkline.hg.wire.table import COMMANDS
+from trunkline.http.access import Refusal, why_not_pull, why_not_push, why_not_read
+from trunkline.http.catalogue import Catalogue
+from trunkline.http.failure import refuse
+from trunkline.http.handles import Handles
+from trunkline.http.roots import Roots, mount_paths
+from trunkline.http.url_path import NOT_FOUND, parse_path
+from trunkline.http.visit import Visit
+from trunkline.reply import Bytes
+from trunkline.web.landing import landing_page
+from trunkline.web.pages import Page, Row, error_page, index_page
+
+PAGE_METHODS = ("GET", "HEAD")
+WIRE_METHODS = ("GET", "HEAD", "POST")
+KNOWN_METHODS = frozenset(
+    ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PATCH")
+)
+PAYLOAD_COMMAND = b"unbundle"
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Where a request wants to go. `command` is None for a page."""
+
+    names: tuple[str, ...]
+    command: bytes | None
+
+    @property
+    def shown_command(self) -> str:
+        """For the log: only words that are commands, the rest is whatever a client wrote."""
+        return self.command.decode() if self.command in COMMANDS and self.command else ""
+
+    @property
+    def is_push(self) -> bool:
+        command = COMMANDS.get(self.command or b"")
+        return command is not None and command.permission is Permission.PUSH
+
+    @property
+    def has_payload(self) -> bool:
+        return self.command == PAYLOAD_COMMAND
+
+
+class Door:
+    """One for each worker. Thread-safe."""
+
+    def __init__(self, settings: Settings, roots: Roots | None = None) -> None:
+        self._settings = settings
+        self._roots = roots or mount_paths(settings.paths)
+        self._handles = Handles(settings.config, settings.server.handles)
+        self._catalogue = Catalogue(self._roots, settings.index, self._handles.config)
+        self._allow_anonymous = settings.allow_write == "anonymous"
+        self.server_header = configured_server_header(settings)
+
+    def way(self, visit: Visit) -> Way:
+        """Costs no disk. Raises: PeerError."""
+        limits = self._settings.limits
+        if len(visit.query) > limits.query_bytes:
+            raise PeerError(f"the query is longer than {limits.query_bytes} bytes", status=414)
+        names = parse_path(visit.raw_path, limits)
+        command = requested_command(visit.query) if b"cmd=" in visit.query else None
+        if visit.method not in (PAGE_METHODS if command is None else WIRE_METHODS):
+            status = 405 if visit.method in KNOWN_METHODS else 501
+            raise PeerError(f"nothing here answers to {visit.method[:20]}", status=status)
+        return Way(names, command)
+
+    def answer(
+        self, visit: Visit, way: Way, arguments: bytes, payload: Iterator[bytes] | None
+    ) -> Answer:
+        """Raises: PeerError, StoreError, SettingsError."""
+        place = self._roots.find(way.names)
+        if way.command is None:
+            if place is None:
+                return self._index(way.names)
+            served = self._handles.get(place.path)
+            return self._landing(served, place.name, visit)
+        if place is None:
+            raise PeerError(NOT_FOUND, status=404)
+        return self._command(self._handles.get(place.path), visit, way, arguments, payload)
+
+    def _command(
+        self,
+        served: Served,
+        visit: Visit,
+        way: Way,
+        arguments: bytes,
+        payload: Iterator[bytes] | None,
+    ) -> Answer:
+        config = served.config
+        why_no_push = why_not_push(config, visit.method, visit.scheme, self._allow_anonymous)
+        refusal = why_no_push if way.is_push else why_not_pull(config)
+        if refusal is not None:
+            reply = refuse(refusal, way.shown_command)
+        else:
+            request = Request(
+                method=visit.method,
+                query=visit.query,
+                headers=visit.headers,
+                body=arguments,
+                may_push=why_no_push is None,
+                payload=payload,
+                address=visit.address,
+                scheme=visit.scheme,
+            )
+            reply = answer(served, request)
+        reply.headers.append((b"server", self._server_header_of(config)))
+        return reply
+
+    def _landing(self, served: Served, name: str, visit: Visit) -> Answer:
+        refusal = why_not_read(served.config)
+        if refusal is not None:
+            return refused_page(refusal)
+        page = landing_page(served, name, f"{visit.scheme}://{visit.host}")
+        reply = page_answer(page)
+        reply.headers.append((b"server", self._server_header_of(served.config)))
+        return reply
+
+    def _index(self, names: tuple[str, ...]) -> Answer:
+        """The list, or the part of it below a folder; where there is none, nothing is found."""
+        folder = "/".join(names)
+        listing = self._catalogue.listing().below(folder)
+        if folder and not listing.entries:
+            raise PeerError(NOT_FOUND, status=404)
+        if self._roots.single_repository is not None:
+            raise PeerError(NOT_FOUND, status=404)
+        rows = [Row(entry.path, entry.name, entry.description) for entry in listing.entries]
+        return page_answer(index_page(folder, rows, listing.is_cut))
+
+    def _server_header_of(self, config: HgConfig) -> bytes:
+        value = config.get("web", "server-header")
+        return clean_header(value) if value else self.server_header
+
+
+def page_answer(page: Page) -> Answer:
+    return Answer(page.status, page.headers, Bytes(page.html))
+
+
+def refused_page(refusal: Refusal) -> Answer:
+    reply = page_answer(error_page(refusal.status, refusal.text))
+    reply.headers.extend(refusal.headers)
+    return reply
+
+
+def configured_server_header(settings: Settings) -> bytes:
+    for text in reversed(settings.config):
+        section, name, value = parse_override(text)
+        if (section, name) == ("web", "server-header") and value:
+            return clean_header(value)
+    return f"trunkline/{__version__}".encode()
+
+
+def clean_header(value: str) -> bytes:
+    """No byte that would end a header early."""
+    return "".join(char for char in value if char.isprintable()).encode("utf-8", "replace")

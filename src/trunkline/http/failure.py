@@ -1,0 +1,77 @@
+"""From an exception to an answer: what the client is told, and what the log."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from trunkline.errors import NotNative, PeerError, SettingsError, StoreError, TrunklineError
+from trunkline.hg.wire.answer import Answer
+from trunkline.hg.wire.negotiate import MEDIA_TYPE_0_1, MEDIA_TYPE_ERROR
+from trunkline.http.access import Refusal
+from trunkline.reply import Bytes
+from trunkline.web.pages import error_page
+
+log = logging.getLogger(__name__)
+
+TEXT = (b"content-type", b"text/plain; charset=utf-8")
+RETRY_SECONDS = b"5"
+
+
+def explain(error: Exception, what: str, command: str = "") -> Answer:
+    """`what` names the request in the log. A client's own fault isn't logged here."""
+    if isinstance(error, PeerError):
+        return peer_failure(error, command)
+    if isinstance(error, StoreError):
+        log.error("%s: %s", what, error.text)
+        return text_answer(500, "the repository can't be read; the server's log says why", command)
+    if isinstance(error, SettingsError | NotNative):
+        log.error("%s: %s", what, error.text)
+        text = "the repository's configuration can't be used; the server's log says why"
+        return text_answer(500, text, command)
+    log.error("%s: %s", what, type(error).__name__, exc_info=error)
+    return text_answer(500, "internal error; the server's log has it", command)
+
+
+def peer_failure(error: PeerError, command: str) -> Answer:
+    """In a form that a stock client shows, if one is known to ask."""
+    if command and error.status == HTTPStatus.BAD_REQUEST:
+        line = error.text.strip().encode("utf-8", "surrogateescape") + b"\n"
+        return Answer(200, [(b"content-type", MEDIA_TYPE_ERROR)], Bytes(line), command)
+    answer = text_answer(error.status, error.text, command)
+    if error.status == HTTPStatus.SERVICE_UNAVAILABLE:
+        answer.headers.append((b"retry-after", RETRY_SECONDS))
+    if error.status == HTTPStatus.METHOD_NOT_ALLOWED:
+        answer.headers.append((b"allow", b"GET, HEAD, POST" if command else b"GET, HEAD"))
+    return answer
+
+
+def for_people(answer: Answer, headers: Mapping[bytes, bytes]) -> Answer:
+    """The same as a page, if a browser asks."""
+    if b"text/html" not in headers.get(b"accept", b""):
+        return answer
+    assert isinstance(answer.body, Bytes)
+    page = error_page(answer.status, answer.body.data.decode("utf-8", "replace"))
+    kept = [header for header in answer.headers if header != TEXT]
+    return Answer(page.status, [*page.headers, *kept], Bytes(page.html), answer.command)
+
+
+def log_broken(error: BaseException, what: str, sent: int) -> None:
+    """A reply that failed after `sent` bytes of its body."""
+    where = f"{what}: broken after {sent} bytes"
+    if isinstance(error, TrunklineError):
+        log.error("%s: %s", where, error.text)
+    else:
+        log.error("%s: %s", where, type(error).__name__, exc_info=error)
+
+
+def refuse(refusal: Refusal, command: str) -> Answer:
+    """As stock words it: "0" is its code of a push that failed."""
+    headers = [(b"content-type", MEDIA_TYPE_0_1), *refusal.headers]
+    return Answer(refusal.status, headers, Bytes(b"0\n%s\n" % refusal.text.encode()), command)
+
+
+def text_answer(status: int, text: str, command: str = "") -> Answer:
+    line = " ".join(text.split()).encode("utf-8", "backslashreplace") + b"\n"
+    return Answer(status, [TEXT], Bytes(line), command)

@@ -1,0 +1,135 @@
+"""From a URL path to a repository on disk: found when asked for, never outside what is served.
+
+One PATH that is a repository is served at `/`. One PATH that is a folder has each repository below
+it at its relative path. With several PATHs each stands under its own base name.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from threading import Lock
+
+from trunkline.errors import SettingsError
+
+FOUND_LIMIT = 10_000  # places whose check is kept
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """One PATH. `root` has no symlinks in it."""
+
+    name: str  # first name of its URLs, "" when it has none
+    root: str
+    is_repository: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A repository. `name` is its URL path without slashes at the ends, `path` has no symlinks."""
+
+    name: str
+    path: str
+
+
+Identity = tuple[int, int]
+
+
+class Roots:
+    """Thread-safe."""
+
+    def __init__(self, mounts: Iterable[Mount]) -> None:
+        self.mounts = tuple(mounts)
+        self._by_name = {mount.name: mount for mount in self.mounts}
+        self._has_names = "" not in self._by_name
+        self._found: OrderedDict[tuple[str, ...], tuple[Identity, Place]] = OrderedDict()
+        self._lock = Lock()
+
+    def find(self, names: tuple[str, ...]) -> Place | None:
+        """The repository at exactly this path. Costs one stat when it was found before."""
+        mount, below = self.locate(names)
+        if mount is None or (mount.is_repository and below):
+            return None
+        path = os.path.join(mount.root, *below)
+        identity = repository_identity(path)
+        if identity is None:
+            return None
+        with self._lock:
+            known = self._found.get(names)
+            if known is not None and known[0] == identity:
+                self._found.move_to_end(names)
+                return known[1]
+        real = os.path.realpath(path)
+        if not mount.is_repository:  # what the operator named is taken as it is
+            inner = os.path.realpath(os.path.join(real, ".hg"))
+            if not (is_inside(real, mount.root) and is_inside(inner, mount.root)):
+                return None
+        place = Place("/".join(names), real)
+        with self._lock:
+            self._found[names] = (identity, place)
+            while len(self._found) > FOUND_LIMIT:
+                self._found.popitem(last=False)
+        return place
+
+    def locate(self, names: tuple[str, ...]) -> tuple[Mount | None, tuple[str, ...]]:
+        """The mount that a path is of, and what is left of the path."""
+        if not self._has_names:
+            return self._by_name[""], names
+        if not names:
+            return None, ()
+        return self._by_name.get(names[0]), names[1:]
+
+    @property
+    def single_repository(self) -> str | None:
+        if len(self.mounts) == 1 and self.mounts[0].is_repository:
+            return self.mounts[0].root
+        return None
+
+
+def repository_identity(path: str) -> Identity | None:
+    """Of the `.hg` folder, through symlinks; None when there is none that we may see."""
+    try:
+        found = os.stat(path + "/.hg")
+    except (OSError, ValueError):
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
+
+
+def is_inside(path: str, root: str) -> bool:
+    """Both without symlinks. Compared name by name, never by bare prefix."""
+    return path == root or path.startswith(root.rstrip("/") + "/")
+
+
+def mount_paths(paths: Iterable[str]) -> Roots:
+    """Raises: SettingsError for what isn't there, can't be read, or would share a name."""
+    found = [mount_path(path) for path in paths]
+    if len(found) == 1:
+        return Roots([Mount("", found[0].root, found[0].is_repository)])
+    names: dict[str, str] = {}
+    for mount in found:
+        if mount.name in names:
+            raise SettingsError(
+                f"{names[mount.name]} and {mount.root} would both be served as /{mount.name}"
+            )
+        names[mount.name] = mount.root
+    return Roots(found)
+
+
+def mount_path(path: str) -> Mount:
+    root = os.path.realpath(path)
+    name = os.path.basename(os.path.abspath(path))
+    try:
+        entries = os.scandir(root)
+    except NotADirectoryError:
+        raise SettingsError(f"{path}: not a repository and not a folder") from None
+    except OSError as error:
+        raise SettingsError(f"{path}: {error.strerror}") from None
+    entries.close()
+    if name in ("", ".hg"):
+        if name == ".hg":
+            raise SettingsError(f"{path}: name the repository, not its .hg folder")
+        name = "root"
+    return Mount(name, root, repository_identity(root) is not None)

@@ -1,0 +1,133 @@
+"""Granian with our workers: started, watched, announced and stopped."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from multiprocessing.synchronize import Semaphore
+from pathlib import Path
+from typing import Any
+
+from granian.constants import Interfaces
+from granian.http import HTTP1Settings
+from granian.log import LogLevels
+from granian.server import Server
+
+from trunkline.config.settings import Settings
+from trunkline.http.listen import Address, Claim, is_reachable
+
+BACKLOG = 2048  # connections that wait to be taken, of all workers
+MOST_WORKERS = 4  # by default; more are the operator's choice
+POLL_SECONDS = 0.02
+
+
+def serve(settings: Settings, claim: Claim) -> None:
+    """Until SIGTERM or SIGINT. Raises: SystemExit 1 when workers keep dying."""
+    # Spawned workers are the same on every platform, and hold nothing of this process.
+    multiprocessing.set_start_method("spawn", force=True)
+    count = settings.server.workers or min(MOST_WORKERS, os.cpu_count() or 1)
+    ready = multiprocessing.Semaphore(0)
+    server = make_server(settings, claim.address, count)
+    server.on_startup(partial(start_announcing, claim, ready, count))
+    server.serve(target_loader=partial(load_app, settings, ready), wrap_loader=False)
+
+
+def make_server(settings: Settings, address: Address, workers: int) -> Any:
+    where: dict[str, Any] = (
+        {"uds": Path(address.path)}
+        if address.path
+        else {"address": address.host, "port": address.port}
+    )
+    return Server(
+        "trunkline",
+        **where,
+        interface=Interfaces.ASGI,
+        workers=workers,
+        websockets=False,
+        backlog=BACKLOG,
+        # Beyond it Granian takes no connection; our own limit refuses with words before that.
+        backpressure=settings.limits.requests + 64,
+        http1_settings=HTTP1Settings(max_buffer_size=settings.limits.header_bytes),
+        log_level=LogLevels.warning,
+        log_dictconfig=LOGGING,
+        respawn_failed_workers=True,
+        workers_kill_timeout=settings.server.stop_seconds,
+    )
+
+
+def load_app(settings: Settings, ready: Semaphore) -> Any:
+    """In a worker, before it takes connections."""
+    from trunkline.http.app import App  # here, so that the parent needs no numpy
+
+    watch_parent()
+    return App(settings, ready=ready.release)
+
+
+def watch_parent() -> None:
+    """A worker must not outlive a parent that was killed: it would hold the port for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def wait() -> None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, name="parent", daemon=True).start()
+
+
+def start_announcing(claim: Claim, ready: Semaphore, count: int) -> None:
+    threading.Thread(target=announce, args=(claim, ready, count), daemon=True).start()
+
+
+def announce(
+    claim: Claim,
+    ready: Semaphore,
+    count: int,
+    is_open: Callable[[Address], bool] = is_reachable,
+) -> None:
+    """One line on stdout, when every worker is up and a connection is taken."""
+    for _ in range(count):
+        ready.acquire()
+    while not is_open(claim.address):
+        time.sleep(POLL_SECONDS)
+    print(f"listening on {claim.address.url}", flush=True)
+
+
+class WithoutNoise(logging.Filter):
+    """Drops what our own log line says better, and advice on the number of workers."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.exc_info and record.exc_info[0] is not None:
+            return record.exc_info[0].__name__ != "BrokenReply"
+        text = record.getMessage()
+        return "BrokenReply" not in text and "number of workers" not in text
+
+
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"without-noise": {"()": "trunkline.http.server.WithoutNoise"}},
+    "formatters": {
+        "line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
+    },
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "stream": "ext://sys.stderr",
+            "formatter": "line",
+            "filters": ["without-noise"],
+        },
+    },
+    "loggers": {
+        "_granian": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
+        "granian.access": {"handlers": [], "level": "WARNING", "propagate": False},
+    },
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+}

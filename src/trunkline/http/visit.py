@@ -1,0 +1,54 @@
+"""One HTTP request, read out of an ASGI scope."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Scope = Mapping[str, Any]
+
+UNIX = "unix"  # the address of who comes in through a unix socket
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """`raw_path` is as it was sent, percent-encoding and all. `address` has no port."""
+
+    method: str
+    raw_path: bytes
+    query: bytes
+    headers: Mapping[bytes, bytes]  # names in lower case
+    address: str
+    scheme: str
+
+    @property
+    def user_agent(self) -> str:
+        return self.headers.get(b"user-agent", b"").decode("latin-1")
+
+    @property
+    def host(self) -> str:
+        return self.headers.get(b"host", b"").decode("latin-1")
+
+
+def read_visit(scope: Scope, trusted_proxies: Collection[str]) -> Visit:
+    headers = dict(scope["headers"])
+    client = scope.get("client")
+    address = (client[0] if client else "") or UNIX
+    scheme: str = scope["scheme"]
+    if address in trusted_proxies:
+        address = forwarded_address(headers) or address
+        scheme = forwarded_scheme(headers) or scheme
+    raw_path = scope.get("raw_path") or scope["path"].encode("utf-8", "surrogateescape")
+    return Visit(scope["method"], raw_path, scope["query_string"], headers, address, scheme)
+
+
+def forwarded_address(headers: Mapping[bytes, bytes]) -> str:
+    """The last word: the one that our own proxy wrote."""
+    value = headers.get(b"x-forwarded-for", b"").rpartition(b",")[2].strip()
+    return value[:64].decode("latin-1")
+
+
+def forwarded_scheme(headers: Mapping[bytes, bytes]) -> str:
+    value = headers.get(b"x-forwarded-proto", b"").rpartition(b",")[2].strip().lower()
+    return value.decode("latin-1") if value in (b"http", b"https") else ""

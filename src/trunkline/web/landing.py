@@ -1,0 +1,73 @@
+"""What a browser gets at a repository's own URL."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from trunkline.config.hgconfig import HgConfig
+from trunkline.hg.store.changelog import ChangesetText
+from trunkline.hg.store.view import View
+from trunkline.hg.wire.served import Served
+from trunkline.web.pages import Head, Page, repository_page
+
+HEADS_SHOWN = 20
+SUMMARY_LENGTH = 100  # characters
+BRIDGED = "This repository is read through the installed Mercurial, so no heads are shown."
+
+
+def landing_page(served: Served, url_path: str, base_url: str) -> Page:
+    """`url_path` without slashes at its ends; `base_url` ends without one."""
+    config = served.config
+    fallback = url_path or os.path.basename(served.root)
+    name = config.text("web", "name", untrusted=True) or fallback
+    description = config.text("web", "description", untrusted=True)
+    url = clone_url(config, url_path, base_url)
+    snapshot = served.snapshot()
+    if snapshot is None:
+        return repository_page(name, description, url, [], False, BRIDGED)
+    heads, is_more = latest_heads(snapshot.view("served"))
+    note = "" if heads else "No changesets yet."
+    return repository_page(name, description, url, heads, is_more, note)
+
+
+def clone_url(config: HgConfig, url_path: str, base_url: str) -> str:
+    base = config.text("web", "baseurl", untrusted=True).rstrip("/") or base_url
+    return f"{base}/{url_path}" if url_path else base + "/"
+
+
+def latest_heads(view: View) -> tuple[list[Head], bool]:
+    """The newest first, and whether there are more of them."""
+    revs = view.graph.heads[::-1]
+    changelog = view.snapshot.changelog
+    shown = [
+        describe(changelog.node(int(rev)), changelog.entry(int(rev))) for rev in revs[:HEADS_SHOWN]
+    ]
+    return shown, len(revs) > HEADS_SHOWN
+
+
+def describe(node: bytes, text: ChangesetText) -> Head:
+    lines = text.description.decode("utf-8", "replace").splitlines() or [""]
+    return Head(
+        node=node.hex()[:12],
+        branch=text.branch.decode("utf-8", "replace"),
+        user=person(text.user.decode("utf-8", "replace")),
+        date=format_date(text.date),
+        summary=lines[0][:SUMMARY_LENGTH],
+        is_closed=text.closed,
+    )
+
+
+def person(user: str) -> str:
+    """The name alone: addresses on a page are for spammers."""
+    name = user.partition("<")[0].strip() or user.strip("<> ")
+    return name.partition("@")[0]
+
+
+def format_date(date: bytes) -> str:
+    """`date` as `ChangesetText` has it, in the committer's own zone."""
+    try:
+        seconds, west = (float(word) for word in date.split()[:2])
+        return time.strftime("%Y-%m-%d %H:%M", time.gmtime(seconds - west))
+    except (ValueError, OverflowError, OSError):
+        return "?"

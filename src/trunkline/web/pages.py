@@ -1,0 +1,108 @@
+"""Pages for people: the list of repositories, one repository, and what wasn't found."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from urllib.parse import quote
+
+from jinja2 import Environment, PackageLoader, select_autoescape
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    status: int
+    html: bytes
+
+    @property
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        return [
+            (b"content-type", b"text/html; charset=utf-8"),
+            (b"content-security-policy", content_security_policy()),
+            (b"x-content-type-options", b"nosniff"),
+            (b"referrer-policy", b"same-origin"),
+            (b"cache-control", b"no-cache"),
+            (b"vary", b"accept"),
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One repository of a list; `path` is its URL path without slashes at its ends."""
+
+    path: str
+    name: str
+    description: str
+
+    @property
+    def href(self) -> str:
+        return "/" + quote(self.path, errors="surrogateescape") + ("/" if self.path else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """One head of a repository."""
+
+    node: str  # 12 hex digits
+    branch: str
+    user: str
+    date: str
+    summary: str
+    is_closed: bool = False
+
+
+def index_page(folder: str, rows: Sequence[Row], is_cut: bool) -> Page:
+    return Page(200, render("index.html", folder=folder, rows=rows, is_cut=is_cut))
+
+
+def repository_page(
+    name: str, description: str, url: str, heads: Sequence[Head], is_more: bool, note: str = ""
+) -> Page:
+    html = render(
+        "repository.html",
+        name=name,
+        description=description,
+        url=url,
+        heads=heads,
+        is_more=is_more,
+        note=note,
+    )
+    return Page(200, html)
+
+
+def error_page(status: int, text: str) -> Page:
+    return Page(status, render("error.html", status=status, text=text.strip()))
+
+
+def render(template: str, **values: object) -> bytes:
+    text = environment().get_template(template).render(style=style(), **values)
+    return text.encode("utf-8", "backslashreplace")
+
+
+@cache
+def environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("trunkline.web"),
+        autoescape=select_autoescape(default=True),
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+@cache
+def style() -> str:
+    return files("trunkline.web").joinpath("templates/style.css").read_text("utf-8")
+
+
+@cache
+def content_security_policy() -> bytes:
+    """Nothing is loaded, run, framed or posted; only the one style sheet counts, by its digest."""
+    digest = base64.b64encode(hashlib.sha256(style().encode()).digest()).decode()
+    return (
+        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; "
+        "form-action 'none'; frame-ancestors 'none'"
+    ).encode()
