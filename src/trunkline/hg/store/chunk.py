@@ -1,7 +1,8 @@
 """One chunk as a revlog stores it, back to the bytes that were stored.
 
 Wire:   the first byte says how. None: empty. NUL: raw, itself the first byte. "u": raw, without
-        that byte. "x": zlib. "(" (0x28): a zstd frame that carries its content size.
+        that byte. "x": zlib. "(" (0x28): a zstd frame, which carries its content
+        size unless that is over 1,000,000 bytes.
 Source: hg 7.2.4, mercurial/helptext/internals/revlogs.txt, revlog.py and utils/compression.py.
 """
 
@@ -31,6 +32,20 @@ class _PerThread(threading.local):
 _LOCAL = _PerThread()
 
 
+def decompress_zstd(chunk: bytes) -> bytes:
+    """Raises: zstandard.ZstdError."""
+    try:
+        return _LOCAL.zstd.decompress(chunk)
+    except zstandard.ZstdError:
+        if zstandard.frame_content_size(chunk) >= 0:
+            raise
+    frame = _LOCAL.zstd.decompressobj()
+    data = frame.decompress(chunk)
+    if not frame.eof:
+        raise zstandard.ZstdError("the frame is cut short")
+    return data
+
+
 def decompress(chunk: bytes) -> bytes:
     """The stored bytes. Raises: StoreError; the caller knows the path and adds it."""
     if not chunk:
@@ -38,7 +53,7 @@ def decompress(chunk: bytes) -> bytes:
     kind = chunk[0]
     try:
         if kind == ZSTD:
-            return _LOCAL.zstd.decompress(chunk)
+            return decompress_zstd(chunk)
         if kind == ZLIB:
             return zlib.decompress(chunk)
     except (zlib.error, zstandard.ZstdError) as error:

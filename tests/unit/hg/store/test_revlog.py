@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from tests.unit.hg.store import repositories
 
 from trunkline.errors import StoreError
@@ -214,3 +215,15 @@ def test_a_chunk_above_the_block_limit_is_read_whole(tmp_path: Path) -> None:
     assert filelog is not None
     assert filelog.text(0) == noise
     assert filelog.text(1) == noise + b"tail"
+
+
+def test_zstd_frame_without_content_size_is_read() -> None:
+    """Mercurial writes texts of more than 1,000,000 bytes as a stream."""
+    text = os.urandom(1000) * 1500
+    packer = zstandard.ZstdCompressor().compressobj()
+    frame = packer.compress(text) + packer.flush()
+    assert zstandard.frame_content_size(frame) == -1
+    assert decompress(frame) == text
+    for damaged in (frame[:-1], frame[:200]):
+        with pytest.raises(StoreError, match="cut short"):
+            decompress(damaged)
