@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,7 +69,7 @@ def test_markers_that_are_cut_short_are_damage(
     with pytest.raises(StoreError):
         parse_markers(whole[:cut])
     if version:
-        with pytest.raises((ValueError, module.struct.error)):
+        with pytest.raises((ValueError, struct.error)):
             list(module.read_v1_plainly(whole[:cut]))
 
 
