@@ -82,13 +82,16 @@ class Spans(NamedTuple):
 
 
 class Index(ABC):
-    """One revlog's index, cut to what belongs to the snapshot."""
+    """One revlog's index, limited to what belongs to the snapshot. `is_cut`: the file is empty,
+    or doesn't end with a whole entry.
+    """
 
-    __slots__ = ("count", "is_general_delta", "is_inline")
+    __slots__ = ("count", "is_cut", "is_general_delta", "is_inline")
 
     count: int
     is_inline: bool
     is_general_delta: bool
+    is_cut: bool
 
     @abstractmethod
     def rows(self, start: int = 0, stop: int | None = None) -> Sequence[Row]:
@@ -103,6 +106,14 @@ class Index(ABC):
 
     @abstractmethod
     def spans(self, revs: Iterable[int]) -> Spans: ...
+
+    def file_length(self) -> int:
+        """Bytes of the `.i` file that hold these revisions."""
+        entries = ENTRY_LENGTH * self.count
+        if not self.is_inline or not self.count:
+            return entries
+        last = self.row(self.count - 1)
+        return entries + (last[0] >> 16) + last[1]
 
     def base(self, rev: int) -> int:
         """What the stored chunk is a delta against; -1 when it is a full text."""
@@ -138,12 +149,14 @@ class RowIndex(Index):
         if rows:
             first = rows[0]
             rows[0] = (first[0] & 0xFFFF, *first[1:])
+        self._rows = rows
+        self.count = len(rows)
+        self.is_cut = not rows or self.file_length() != len(data)
         if linkrev_limit is not None:
             while rows and rows[-1][4] >= linkrev_limit:
                 rows.pop()
-        self._rows = rows
+            self.count = len(rows)
         self._revs: dict[bytes, int] | None = None
-        self.count = len(rows)
 
     def rows(self, start: int = 0, stop: int | None = None) -> Sequence[Row]:
         return self._rows if not start and stop is None else self._rows[start:stop]
@@ -181,6 +194,7 @@ class ColumnIndex(Index):
 
     def __init__(self, entries: bytes, header: Header) -> None:
         self.is_inline, self.is_general_delta = header
+        self.is_cut = False
         self.count = len(entries) // ENTRY_LENGTH
         self.header = header
         self.raw = entries

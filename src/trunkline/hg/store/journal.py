@@ -10,6 +10,7 @@ Source: hg 7.2.4, mercurial/transaction.py.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -63,3 +64,27 @@ def parse_journal(lengths: bytes, backups: bytes) -> Journal:
             for found in _BACKUP.finditer(backups[: backups.rfind(b"\n") + 1])
         },
     )
+
+
+def is_locked(store_path: str) -> bool:
+    """Whether some Mercurial writes, or died while it wrote."""
+    return os.path.lexists(store_path + "/lock")
+
+
+def is_being_restored(store_path: str, path: bytes) -> bool:
+    """Whether a file of the store may just be put back from a backup, which isn't atomic.
+
+    A transaction that is given up puts back each index that has outgrown its inline form, touched
+    or not. `path` is the plain one, `data/foo.i`. Raises: StoreError.
+    """
+    line = b"\0%b\0" % path
+    return line in _backup_lines(store_path + "/journal.backupfiles") or (
+        is_locked(store_path) and line in _backup_lines(store_path + "/undo.backupfiles")
+    )
+
+
+def _backup_lines(path: str) -> bytes:
+    try:
+        return read_whole(path)
+    except FileNotFoundError:
+        return b""

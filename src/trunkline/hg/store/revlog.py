@@ -77,6 +77,15 @@ class DataFile:
             raise StoreError(f"{length} bytes wanted, {len(data)} there", self.path, offset)
         return data
 
+    def is_there(self) -> bool:
+        """Whether the file can be opened; it stays open."""
+        try:
+            if self._descriptor < 0:
+                self._open()
+        except OSError:
+            return False
+        return True
+
     def _open(self) -> None:
         descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         if self._descriptor < 0:
@@ -102,6 +111,18 @@ class Revlog:
         self.held = held if index.is_inline else None
         self.count = index.count
         self._file: DataFile | None = None
+
+    def is_sound(self) -> bool:
+        """Whether the files are what Mercurial leaves when it is done with them: both there, and
+        whole entries to the end.
+        """
+        if self.index.is_cut:
+            return False
+        if self.index.is_inline or not self.count:
+            return True
+        if self._file is None:
+            self._file = DataFile(self.data_path)
+        return self._file.is_there()
 
     def __len__(self) -> int:
         return self.count
@@ -306,11 +327,14 @@ def parse_columns(data: bytes, path: str, linkrev_limit: int | None = None) -> C
     header = parse_header(data, path)
     entries = join_entries(data, path) if header.is_inline else data
     index = ColumnIndex(entries[: len(entries) // ENTRY_LENGTH * ENTRY_LENGTH], header)
+    index.is_cut = index.file_length() != len(data) or not data
     if linkrev_limit is None or not (index.columns["linkrev"][-1:] >= linkrev_limit).any():
         return index
     known = np.flatnonzero(index.columns["linkrev"] < linkrev_limit)
     count = int(known[-1]) + 1 if len(known) else 0
-    return ColumnIndex(entries[: count * ENTRY_LENGTH], header)
+    limited = ColumnIndex(entries[: count * ENTRY_LENGTH], header)
+    limited.is_cut = index.is_cut
+    return limited
 
 
 def open_columns(path: str, linkrev_limit: int | None = None) -> ColumnRevlog:

@@ -35,9 +35,13 @@ past the snapshot's end, and it is ignored. Only a strip or `hg rollback` takes 
 `check` finds that out, because the changelog is cut before any other index is. It must be called
 after the last read, before the last byte goes out.
 
-Weak spot: `hg rollback` (deprecated) and the second half of a strip that puts back what it cut
-too much have no journal for a moment in between. When the changelog has lost changesets that the
-last snapshot had and the store is locked, we wait until it is unlocked, up to PATIENCE seconds.
+Weak spots: `hg rollback` (deprecated) plays `undo` back without a journal, and even leaves no
+phaseroots for a moment; and between a strip and its putting back what it cut too much there is no
+journal either. So while the store is locked and has no journal we wait, up to PATIENCE seconds,
+when the changelog has lost changesets that the last snapshot had, or when phaseroots or bookmarks
+look like a copy, not complete yet, of their `undo` backup. A rollback, of a transaction given up
+too, also puts back indexes that had outgrown their inline form, which takes them away for a
+moment: see `journal.is_being_restored`.
 
 A secret changeset is never seen as draft: its phase root is written before it is, by the same
 transaction, and a strip that drops the root has cut the changeset first, which shows in the
@@ -48,18 +52,18 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from hashlib import sha256
 from threading import Lock
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from weakref import ReferenceType, ref
 
 from trunkline.errors import StoreError
 from trunkline.hg.node import Node
 from trunkline.hg.store.bookmarks import parse_bookmarks
 from trunkline.hg.store.changelog import Changelog, cut_changelog, parse_changelog
-from trunkline.hg.store.journal import Journal, read_journal
+from trunkline.hg.store.journal import Journal, is_being_restored, is_locked, read_journal
 from trunkline.hg.store.obsmarkers import ObsMarkers
 from trunkline.hg.store.paths import encoder, path_encoding
 from trunkline.hg.store.phases import Phases, known_roots, parse_roots
@@ -71,12 +75,17 @@ if TYPE_CHECKING:
     from trunkline.hg.store.repository import Repository
     from trunkline.hg.store.view import View
 
+R = TypeVar("R", bound=Revlog)
+
 PATIENCE: Final = 2.0  # seconds until a store that keeps moving is given up
 FIRST_PAUSE: Final = 0.001  # seconds; each next one is twice as long
 LONGEST_PAUSE: Final = 0.1  # seconds
 
 # Files that decide which obsolete changesets are hidden, read by `visibility`. In `.hg`.
 VISIBILITY_FILES: Final = ("/dirstate", "/localtags", "/merge/state2", "/merge/state")
+
+# By Mercurial from 6.4 on, and before.
+UNDO_BACKUPS: Final = ("undo.backup.%s.bck", "undo.backup.%s", "undo.%s")
 
 DIRSTATE_PARENTS: Final = 40  # bytes from the start
 DIRSTATE_V2_PARENTS: Final = 76
@@ -177,20 +186,33 @@ class Snapshot:
 
     def _open_manifest(self) -> ColumnRevlog:
         path = self._store_prefix + "00manifest.i"
-        try:
-            return open_columns(path, self.changelog.count)
-        except FileNotFoundError:
+        manifest = self._open_sound(
+            b"00manifest.i", lambda: open_columns(path, self.changelog.count)
+        )
+        if manifest is None:
             if self.changelog.count:
-                raise StoreError("no manifest", path) from None
+                raise StoreError("no manifest", path)
             return Changelog(path, self.changelog.index)
+        return manifest
 
     def filelog(self, path: bytes) -> Revlog | None:
         """The revisions of one tracked file; None when it never had any. Raises: StoreError."""
-        name = self._encode(b"data/%b.i" % path).decode("ascii")
-        try:
-            return open_rows(self._store_prefix + name, self.changelog.count)
-        except FileNotFoundError:
-            return None
+        name = b"data/%b.i" % path
+        where = self._store_prefix + self._encode(name).decode("ascii")
+        return self._open_sound(name, lambda: open_rows(where, self.changelog.count))
+
+    def _open_sound(self, name: bytes, opener: Callable[[], R]) -> R | None:
+        """Open a revlog, and again if it is just being put back by a rollback."""
+        revlog = open_if_there(opener)
+        if revlog is not None and revlog.is_sound():
+            return revlog
+        for pause in pauses():
+            is_moving = is_being_restored(self.layout.store_path, name)
+            revlog = open_if_there(opener)
+            if not is_moving or (revlog is not None and revlog.is_sound()):
+                break
+            time.sleep(pause)
+        return revlog
 
     def view(self, name: str | None) -> View:
         """What may be seen under one of Mercurial's filter names ("served", "visible" ...)."""
@@ -226,20 +248,36 @@ class Snapshot:
 
 def take(repository: Repository, previous: Snapshot | None) -> Snapshot:
     """The state of now. Raises: StoreError when the store won't hold still."""
+    for pause in pauses():
+        try:
+            return attempt(repository, previous, is_last=False)
+        except Moved:
+            time.sleep(pause)
+    try:
+        return attempt(repository, previous, is_last=True)
+    except Moved:
+        path = repository.store_path
+        raise StoreError("the store keeps changing under the reader", path) from None
+
+
+def pauses() -> Iterator[float]:
+    """Seconds to wait between attempts: PATIENCE in all."""
     deadline = time.monotonic() + PATIENCE
     pause = FIRST_PAUSE
-    while True:
-        try:
-            return attempt(repository, previous, time.monotonic() > deadline)
-        except Moved:
-            if time.monotonic() > deadline + PATIENCE:
-                path = repository.store_path
-                raise StoreError("the store keeps changing under the reader", path) from None
-        time.sleep(pause)
+    while time.monotonic() < deadline:
+        yield pause
         pause = min(pause * 2, LONGEST_PAUSE)
 
 
-def attempt(repository: Repository, previous: Snapshot | None, is_late: bool) -> Snapshot:
+def open_if_there(opener: Callable[[], R]) -> R | None:
+    """Raises: StoreError."""
+    try:
+        return opener()
+    except FileNotFoundError:
+        return None
+
+
+def attempt(repository: Repository, previous: Snapshot | None, is_last: bool) -> Snapshot:
     """Raises: Moved, StoreError."""
     layout = repository.layout
     store = layout.store_path
@@ -249,17 +287,36 @@ def attempt(repository: Repository, previous: Snapshot | None, is_late: bool) ->
     files = read_state_files(layout, journal)
     if read_moment(layout, read_journal(store)) != before:
         raise Moved
-    if (
-        previous is not None
-        and not is_late
-        and not changelog.index.raw.startswith(previous.changelog.index.raw)
-        and os.path.islink(store + "/lock")
-    ):
+    if not is_last and is_half_way(layout, changelog, files, previous):
         raise Moved
     if previous is not None and previous.is_of(changelog, files):
         previous.move_to(before)
         return previous
     return Snapshot(repository, before, changelog, files)
+
+
+def is_half_way(
+    layout: Layout, changelog: Changelog, files: StateFiles, previous: Snapshot | None
+) -> bool:
+    """Whether a rollback or strip seems to be under way that no journal tells of."""
+    store = layout.store_path
+    if not is_locked(store):
+        return False
+    if previous is not None and not changelog.index.raw.startswith(previous.changelog.index.raw):
+        return True
+    return is_half_copy(store + "/phaseroots", files.phaseroots) or is_half_copy(
+        layout.bookmarks_path, files.bookmarks
+    )
+
+
+def is_half_copy(path: str, data: bytes) -> bool:
+    """Whether `data` is what a copy of the file's `undo` backup looks like on the way."""
+    folder, name = os.path.split(path)
+    for pattern in UNDO_BACKUPS:
+        backup = read_or_empty(f"{folder}/{pattern % name}")
+        if len(data) < len(backup) and backup.startswith(data):
+            return True
+    return False
 
 
 def read_state_files(layout: Layout, journal: Journal) -> StateFiles:
