@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trunkline.errors import PeerError
-from trunkline.hg.wire.arguments import bind, command_name, parse_query, sent_arguments
+from trunkline.hg.wire.arguments import command_name, parse_query
 from trunkline.hg.wire.bridged import extension_command
 from trunkline.hg.wire.command import Command
 from trunkline.hg.wire.exchange import Exchange
@@ -61,8 +61,7 @@ def answer(served: Served, request: Request) -> Answer:
         if command is None:
             raise PeerError(f"no such method: {ascii(name[:40].decode('latin-1'))[1:-1]}")
         exchange = Exchange(served, request, query)
-        arguments = bind(name, command.arguments, sent_arguments(request, query))
-        return format_reply(exchange, command, run(exchange, command, arguments))
+        return format_reply(exchange, command, run(exchange, command, exchange.sent))
     except PeerError as failure:
         return format_failure(command, failure)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from functools import cached_property
 
 from trunkline.config.hgconfig import HgConfig
 from trunkline.hg.stock.caller import Caller
 from trunkline.hg.store.snapshot import Snapshot
 from trunkline.hg.store.view import View
-from trunkline.hg.wire.arguments import Pairs, numbered_header
+from trunkline.hg.wire.arguments import Pairs, numbered_header, sent_arguments
 from trunkline.hg.wire.proto import ClientProtocol, client_protocol
 from trunkline.hg.wire.request import Request
 from trunkline.hg.wire.served import Served
@@ -30,6 +31,11 @@ class Exchange:
     @property
     def config(self) -> HgConfig:
         return self.served.config
+
+    @cached_property
+    def sent(self) -> Mapping[bytes, bytes]:
+        """All arguments by name. Raises: PeerError."""
+        return sent_arguments(self.request, self.query)
 
     @cached_property
     def client(self) -> ClientProtocol:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from trunkline.errors import PeerError
 from trunkline.hg.wire import (
     batch,
@@ -35,16 +37,17 @@ def run_batch(exchange: Exchange, arguments: Arguments) -> Text:
         )
         if command is None or command.kind is not TEXT or command.name == b"batch":
             raise PeerError(f"batch: no such command: {batch.shown(call.command)}")
-        reply = run(exchange, command, bind(command.name, command.arguments, call.sent))
+        reply = run(exchange, command, call.sent)
         assert isinstance(reply, Text)
         replies.append(reply.data)
     return Text(batch.format_replies(replies))
 
 
-def run(exchange: Exchange, command: Command, arguments: Arguments) -> Reply:
+def run(exchange: Exchange, command: Command, sent: Mapping[bytes, bytes]) -> Reply:
     """The permission is looked at here, so no way to a command leads past it. Raises: PeerError."""
     if command.permission is PUSH:
         push.check_push(exchange.request)
+    arguments = bind(command.name, command.arguments, sent)
     if command.is_ours or exchange.native is not None:
         return command.run(exchange, arguments)
     return bridged.run(exchange, command, arguments)
