@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trunkline.hg.history.graph import Graph, Mask
-
-BLOCK = 65536  # revisions whose parents are plain lists at a time
+from trunkline.hg.history.sweep import walk_down
 
 
 def branch_heads(graph: Graph, branches: npt.NDArray[Any], counted: Mask) -> dict[int, list[int]]:
@@ -29,8 +28,9 @@ def branch_heads(graph: Graph, branches: npt.NDArray[Any], counted: Mask) -> dic
     pairs = zip(candidates.tolist(), branches[candidates].tolist(), strict=True)
     for rev, branch in pairs:
         heads.setdefault(branch, []).append(rev)
-    for rev, branch in overtaken(graph, heads):
-        heads[branch].remove(rev)
+    lost = overtaken(graph, heads)
+    for branch in set(lost.values()):
+        heads[branch] = [rev for rev in heads[branch] if rev not in lost]
     return heads
 
 
@@ -44,34 +44,31 @@ def has_child_on_branch(graph: Graph, branches: npt.NDArray[Any], counted: Mask)
     return marks
 
 
-def overtaken(graph: Graph, candidates: dict[int, list[int]]) -> list[tuple[int, int]]:
+def overtaken(graph: Graph, candidates: dict[int, list[int]]) -> dict[int, int]:
     """Candidates (and their branch) that a later candidate of the branch descends from, by a way
-    that leaves the branch. One walk for all branches: a bit for each, handed to the parents.
+    that leaves the branch. One walk for all branches: each has a bit, handed down from parents of
+    its candidates.
     """
-    doubtful: dict[int, int] = {}
-    bits: dict[int, int] = {}
+    doubtful: dict[int, tuple[int, int]] = {}
+    pending: dict[int, int] = {}
     for branch, revs in candidates.items():
         unsure = [rev for rev in revs[:-1] if graph.has_child[rev]]
         if unsure:
-            doubtful.update(dict.fromkeys(unsure, branch))
-            bits[branch] = 1 << len(bits)
-    if not doubtful:
-        return []
-    starts = {rev: bits[branch] for branch in bits for rev in candidates[branch]}
-    lost: list[tuple[int, int]] = []
-    carried: dict[int, int] = {}
-    low, high = min(doubtful), max(starts)
-    for start in range(high + 1 - BLOCK, low - BLOCK, -BLOCK):
-        first, last = max(start, low), start + BLOCK
-        p1, p2 = graph.p1[first:last].tolist(), graph.p2[first:last].tolist()
-        for rev in range(last - 1, first - 1, -1):
-            mark = carried.pop(rev, 0)
-            bit = starts.get(rev, 0)
-            if mark & bit and rev in doubtful:
-                lost.append((rev, doubtful[rev]))
-            mark |= bit
-            if mark:
-                for parent in (p1[rev - first], p2[rev - first]):
-                    if parent >= low:
-                        carried[parent] = carried.get(parent, 0) | mark
+            bit = 1 << len(doubtful)
+            doubtful.update(dict.fromkeys(unsure, (branch, bit)))
+            for parent in (parent for rev in revs for parent in graph.parents(rev)):
+                pending[parent] = pending.get(parent, 0) | bit
+    lost: dict[int, int] = {}
+    unseen = sorted(doubtful)
+    floor = unseen[0] if unseen else graph.count
+    for low, flags in walk_down(graph.p1, graph.p2, pending, floor, zeros):
+        while unseen and unseen[-1] >= low:
+            rev = unseen.pop()
+            branch, bit = doubtful[rev]
+            if rev - low < len(flags) and flags[rev - low] & bit:
+                lost[rev] = branch
     return lost
+
+
+def zeros(length: int) -> list[int]:
+    return [0] * length

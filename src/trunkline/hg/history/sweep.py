@@ -9,7 +9,8 @@ missing-ancestors has, costs ten times as much per revision in Python.)
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, MutableSequence
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ FIRST_BLOCK = 256  # revisions
 LAST_BLOCK = 32768  # revisions
 
 Revs = npt.NDArray[np.int32]
+Flags = TypeVar("Flags", bytearray, list[int])
 
 
 def sweep(
@@ -33,22 +35,39 @@ def sweep(
     pending = dict.fromkeys(wanted, WANTED)
     for rev in common:
         pending[rev] = pending.get(rev, 0) | COMMON
-    pending.pop(-1, None)
     found: list[npt.NDArray[np.int64]] = []
-    size = FIRST_BLOCK
-    while _may_yield(pending, result):
-        top = max(pending) + 1
-        low = max(top - size, floor)
-        if top <= floor:
-            break
-        flags = _take(pending, low, top)
-        _hand_down(p1[low:top] - low, p2[low:top] - low, flags, low, pending)
-        hits = np.flatnonzero(np.frombuffer(flags, dtype=np.uint8) == result)
-        found.append(hits + low)
-        size = min(size * 2, LAST_BLOCK)
+    if _may_yield(pending, result):
+        for low, flags in walk_down(p1, p2, pending, floor, bytearray):
+            hits = np.flatnonzero(np.frombuffer(flags, dtype=np.uint8) == result)
+            found.append(hits + low)
+            if not _may_yield(pending, result):
+                break
     if not found:
         return np.empty(0, dtype=np.int32)
     return np.concatenate(found[::-1]).astype(np.int32)
+
+
+def walk_down(
+    p1: Revs, p2: Revs, pending: dict[int, int], floor: int, zeros: Callable[[int], Flags]
+) -> Iterator[tuple[int, Flags]]:
+    """Hand flags from `pending` (revision -> flags) down to all ancestors, not below `floor`.
+
+    Yields blocks from the highest down: the lowest revision of each, and the flags of it and
+    those after it, final. `pending` then holds what is still to be handed down.
+    """
+    pending.pop(-1, None)
+    size = FIRST_BLOCK
+    while pending:
+        top = max(pending) + 1
+        if top <= floor:
+            return
+        low = max(top - size, floor)
+        flags = zeros(top - low)
+        for rev in [rev for rev in pending if rev >= low]:
+            flags[rev - low] = pending.pop(rev)
+        _hand_down(p1[low:top] - low, p2[low:top] - low, flags, low, pending)
+        yield low, flags
+        size = min(size * 2, LAST_BLOCK)
 
 
 def _may_yield(pending: dict[int, int], result: int) -> bool:
@@ -63,15 +82,9 @@ def _may_yield(pending: dict[int, int], result: int) -> bool:
     return False
 
 
-def _take(pending: dict[int, int], low: int, top: int) -> bytearray:
-    """Move the flags of low..top-1 out of `pending` into a block."""
-    flags = bytearray(top - low)
-    for rev in [rev for rev in pending if rev >= low]:
-        flags[rev - low] = pending.pop(rev)
-    return flags
-
-
-def _hand_down(p1: Revs, p2: Revs, flags: bytearray, low: int, pending: dict[int, int]) -> None:
+def _hand_down(
+    p1: Revs, p2: Revs, flags: MutableSequence[int], low: int, pending: dict[int, int]
+) -> None:
     """Parents are numbers within the block; negative ones lie below it, the lowest is null."""
     null = -1 - low
     rows = zip(

@@ -8,13 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.property.hg.history.test_graph import closure, graph_of, histories
 
-from trunkline.hg.history import branch_heads as module
+from trunkline.hg.history import sweep
 from trunkline.hg.history.branch_heads import branch_heads
 
 
-@pytest.fixture(autouse=True, params=[1, 4, 65536])
+@pytest.fixture(autouse=True, params=[1, 4, 256])
 def _block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BLOCK", request.param)
+    monkeypatch.setattr(sweep, "FIRST_BLOCK", request.param)
+    monkeypatch.setattr(sweep, "LAST_BLOCK", request.param)
 
 
 @given(st.data())
