@@ -9,11 +9,14 @@ Source: hg 7.2.4, mercurial/helptext/internals/changegroups.txt and changegroup.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
+from operator import le
 
 import numpy as np
 import numpy.typing as npt
 
 from trunkline.errors import StoreError
+from trunkline.hg.bundle.deltas import Texts
 from trunkline.hg.bundle.groups import write_changesets, write_group
 from trunkline.hg.bundle.logs import ColumnLog, LinkNodes, RowLog
 from trunkline.hg.bundle.outgoing import Outgoing
@@ -103,16 +106,29 @@ class Changegroup:
             if rev is not None:
                 links[rev] = link
         revs = sorted(links)
+        log = ColumnLog(manifest)
+        watch = self._shadows.watch if self._shadows else None
+        if watch and not is_ascending([links[rev] for rev in revs]):
+            self._read_manifests(log, links)
+            watch = None
         yield from write_group(
             self._packer,
             self._version,
-            ColumnLog(manifest),
+            log,
             revs,
             [links[rev] for rev in revs],
             self._nodes,
             is_whole=len(revs) == manifest.count,
-            watch=self._shadows.watch if self._shadows else None,
+            watch=watch,
         )
+
+    def _read_manifests(self, log: ColumnLog, links: dict[int, int]) -> None:
+        """Look for shadows in whole texts: a delta against a later changeset's manifest, as some
+        old servers left them, doesn't tell all that its own changeset brings.
+        """
+        texts = Texts(log.revlog)
+        for rev in sorted(links):
+            self._shadows.look(texts.text(rev), True, links[rev])
 
     def _marks_of(self, manifest: ColumnRevlog) -> npt.NDArray[np.uint8]:
         links = manifest.index.linkrevs
@@ -175,3 +191,7 @@ class Changegroup:
             raise StoreError("empty or missing file data", path.decode("utf-8", "surrogateescape"))
         self._nodes.check([row[4] for row in filelog.rows()], filelog.path)
         return filelog
+
+
+def is_ascending(numbers: list[int]) -> bool:
+    return all(map(le, numbers, islice(numbers, 1, None)))

@@ -43,13 +43,16 @@ class Packer:
     def revisions(
         self, heads: Iterable[bytes], bases: Iterable[int], deltas: Iterable[bytes]
     ) -> Iterator[bytes]:
-        """One revision for each head, base and delta; base -1: the delta is a full text."""
+        """One revision for each head, base and delta; base -1: the delta is a full text.
+
+        A full text is wrapped as one hunk; an empty one is no hunk at all.
+        """
         pieces, size = self._pieces, self._size
         plain, full = self._plain, self._full
         append, pack_length, pack_hunk = pieces.append, LENGTH.pack, HUNK.pack
         for head, base, delta in zip(heads, bases, deltas, strict=True):
             length = len(delta)
-            if base >= 0:
+            if base >= 0 or not length:
                 append(pack_length(length + plain))
                 append(head)
             else:

@@ -22,9 +22,7 @@ OUTSIDE: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """`marks` has a byte for each changeset. Outside ones above all that is sent aren't marked:
-    they can't have brought anything first.
-    """
+    """`marks` has a byte for each changeset."""
 
     sent: Revs
     outside: Revs
@@ -39,8 +37,6 @@ def make_scope(sent: Revs, outside: Revs, count: int) -> Scope:
     """`sent` and `outside` are sorted, of `count` changesets in all."""
     marks = np.zeros(count, np.uint8)
     marks[sent] = SENT
-    if len(sent):
-        outside = outside[outside < sent[-1]]
     marks[outside] = OUTSIDE
     return Scope(sent, outside, marks.tobytes(), len(sent) == count)
 

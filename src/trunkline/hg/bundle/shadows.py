@@ -12,9 +12,12 @@ and revlog's linkrev adjustment for the meaning; the way is our own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from trunkline.hg.node import format_hex
 from trunkline.hg.store import manifest
+
+FEW: Final = 4  # candidates that are searched for one by one
 
 
 class Shadows:
@@ -48,10 +51,15 @@ class Shadows:
             yield delta
 
     def look(self, delta: bytes, is_full: bool, link: int) -> None:
-        """Each path is followed by NUL and 40 hex digits, so that is where to look."""
-        if self._hexes.isdisjoint([word[:40] for word in delta.split(b"\0")]):
+        if not self._may_hold(delta):
             return
         for line in manifest.lines(delta) if is_full else manifest.delta_lines(delta):
             if line.node in self._candidates.get(line.path, ()):
                 found = self._found.setdefault(line.path, {})
                 found[line.node] = min(link, found.get(line.node, link))
+
+    def _may_hold(self, delta: bytes) -> bool:
+        """Is there any candidate's hex? Each path is followed by NUL and 40 hex digits."""
+        if len(self._hexes) <= FEW:
+            return any(text in delta for text in self._hexes)
+        return not self._hexes.isdisjoint([word[:40] for word in delta.split(b"\0")])
