@@ -80,7 +80,7 @@ class Hg:
             check=False,
         )
         if expect is not None and done.returncode != expect:
-            words = " ".join(os.fsdecode(word) for word in command)
+            words = " ".join(os.fsdecode(word) for word in command)[:1000]
             said = (done.stdout + done.stderr)[-4000:].decode(errors="replace")
             raise HgFailed(f"{words}\nexit status {done.returncode}, expected {expect}\n{said}")
         return Finished(done.returncode, done.stdout, done.stderr)
@@ -149,7 +149,7 @@ class Session:
         return path
 
     def commit(self, message: str, *arguments: Argument) -> None:
-        self("commit", "--addremove", "--similarity", "100", "--message", message, *arguments)
+        self("commit", "--addremove", "--message", message, *arguments)
 
     def close(self) -> None:
         assert self._process.stdin is not None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
-from tests.compat.hg import Hg
+from tests.compat.hg import INSTALLED, Hg
 
 # Revision numbers are a repository's own; the hash after them isn't.
 NUMBERS = re.compile(rb"^(changeset|parent|manifest): +-?\d+:", re.MULTILINE)
@@ -58,3 +58,20 @@ def bookmarks(hg: Hg, repository: Path) -> dict[bytes, bytes]:
     if out.startswith(b"no bookmarks set"):
         return {}
     return {line.split(b" ", 1)[1]: line.split(b" ", 1)[0] for line in out.splitlines()}
+
+
+def assert_same(
+    hg: Hg, clone: Path, source: Path, revset: str = "all()", without: Collection[bytes] = ()
+) -> None:
+    """The clone is sound, and its history is the source's (of `revset`) by `hg log --debug`."""
+    verify(hg, clone)
+    ours = history(hg, clone, without=without)
+    theirs = history(INSTALLED, source, revset, without)
+    assert ours == theirs, first_difference(ours, theirs)
+
+
+def first_difference(ours: list[bytes], theirs: list[bytes]) -> bytes:
+    for mine, other in zip(ours, theirs, strict=False):
+        if mine != other:
+            return b"clone:\n%s\nsource:\n%s" % (mine, other)
+    return b"%d changesets in the clone, %d in the source" % (len(ours), len(theirs))
