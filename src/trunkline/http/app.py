@@ -81,16 +81,20 @@ class App:
         server = self._settings.server
         self._threads = Threads(server.threads, "reply")
         self._push_threads = Threads(server.push_threads, "push")
+        self._threads.run(self._door.warm)
         if self._ready is not None:
             self._ready()
 
     def close(self) -> None:
         """No thread waits and no child process stays."""
+        self.close_threads()
+        close_shared_pool()
+        close_readers()
+
+    def close_threads(self) -> None:
         for threads in (self._threads, self._push_threads):
             if threads is not None:
                 threads.close()
-        close_shared_pool()
-        close_readers()
 
     # -- one request
 
@@ -132,7 +136,7 @@ class App:
         try:
             way = self._door.way(visit)
             command = line.command = way.shown_command
-            if way.has_payload:
+            if way.has_payload and visit.method == "POST":
                 made = await self._push(visit, way, body)
             else:
                 arguments = await read_arguments(visit, body, self._settings.limits)

@@ -6,13 +6,14 @@ Everything here but `way` may read the disk, so it runs in a thread.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from trunkline import __version__
 from trunkline.config.hgconfig import HgConfig
 from trunkline.config.mercurial import parse_override
 from trunkline.config.settings import Settings
-from trunkline.errors import PeerError
+from trunkline.errors import PeerError, TrunklineError
 from trunkline.hg.wire.answer import Answer, answer, requested_command
 from trunkline.hg.wire.command import Permission
 from trunkline.hg.wire.request import Request
@@ -69,6 +70,13 @@ class Door:
         self._catalogue = Catalogue(self._roots, settings.index, self._handles.config)
         self._allow_anonymous = settings.allow_write == "anonymous"
         self.server_header = configured_server_header(settings)
+
+    def warm(self) -> None:
+        """Do now what the first request would wait for. What fails will fail again for that."""
+        repository = self._roots.single_repository
+        if repository is not None:
+            with suppress(TrunklineError):
+                self._handles.get(repository)
 
     def way(self, visit: Visit) -> Way:
         """Costs no disk. Raises: PeerError."""

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from trunkline.http.access_log import AccessLog, Line, format_json, format_text
+
+LINE = Line(
+    "192.0.2.1", "GET", "/a/b", 200, 12345, 0.25, "zstd", "getbundle", "mercurial/proto-1.0", "ok"
+)
+
+
+def test_text_line_has_every_field() -> None:
+    assert format_text(0.5, LINE) == (
+        '1970-01-01T00:00:00.500Z 192.0.2.1 "GET /a/b" 200 12345 0.2500 getbundle zstd ok '
+        '"mercurial/proto-1.0"'
+    )
+
+
+def test_json_line_has_every_field() -> None:
+    assert json.loads(format_json(0.5, LINE)) == {
+        "time": "1970-01-01T00:00:00.500Z",
+        "client": "192.0.2.1",
+        "method": "GET",
+        "path": "/a/b",
+        "status": 200,
+        "bytes": 12345,
+        "duration": 0.25,
+        "engine": "zstd",
+        "command": "getbundle",
+        "outcome": "ok",
+        "user_agent": "mercurial/proto-1.0",
+    }
+
+
+@pytest.mark.parametrize("bad", ['a" 200 "', "a\nb", "a\r\x1b[2J", "\x85\x9b", "ü\udcff", "\\"])
+def test_no_client_can_forge_a_line(bad: str) -> None:
+    line = Line(client=bad, method=bad, path=bad, user_agent=bad)
+    text = format_text(0, line)
+    assert len(text.splitlines()) == 1
+    assert text.replace("\\\\", "").replace('\\"', "").count('"') == 4
+    assert text.isprintable()
+    assert len(format_json(0, line).splitlines()) == 1
+    json.loads(format_json(0, line)).items()
+
+
+def test_what_a_client_wrote_is_cut() -> None:
+    line = Line(path="/" + "a" * 100_000, user_agent="u" * 100_000)
+    assert len(format_text(0, line)) < 4096 > len(format_json(0, line))
+
+
+def test_appends_to_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "access.log"
+    file.write_text("before\n")
+    for _ in range(2):
+        AccessLog(str(file), "json").write(LINE)
+    lines = file.read_text().splitlines()
+    assert lines[0] == "before"
+    assert [json.loads(line)["command"] for line in lines[1:]] == ["getbundle"] * 2
+
+
+def test_no_target_is_no_log() -> None:
+    log = AccessLog("", "text")
+    log.write(LINE)
+    assert not log.is_on

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+import pytest
+
+from trunkline.errors import PeerError
+from trunkline.http.body import ClientGone, Message, RequestBody, announced_length
+from trunkline.http.threads import Threads
+
+Value = TypeVar("Value")
+
+
+def with_body(
+    parts: Sequence[bytes | None],
+    use: Callable[[RequestBody], Awaitable[Value]],
+    idle_seconds: float = 30,
+) -> Value:
+    """`parts` are the messages; None: the client goes away; after them nothing comes."""
+    messages: list[Message] = [
+        {"type": "http.disconnect"}
+        if part is None
+        else {"type": "http.request", "body": part, "more_body": number + 1 < len(parts)}
+        for number, part in enumerate(parts)
+    ]
+
+    async def receive() -> Message:
+        if not messages:
+            await asyncio.sleep(60)
+        return messages.pop(0)
+
+    async def run() -> Value:
+        return await use(RequestBody(receive, idle_seconds))
+
+    return asyncio.run(run())
+
+
+DATA = b"arguments and then a payload"
+
+
+@pytest.mark.parametrize("cut", range(len(DATA) + 1))
+def test_arguments_then_payload_for_any_cut(cut: int) -> None:
+    async def use(body: RequestBody) -> tuple[bytes, bytes]:
+        threads = Threads(1, "t")
+        arguments = await body.read(9)
+        payload = await threads.run(lambda: b"".join(body.blocks(1000)))
+        threads.close()
+        assert body.is_complete
+        return arguments, payload
+
+    assert with_body([DATA[:cut], DATA[cut:]], use) == (DATA[:9], DATA[9:])
+
+
+def test_fewer_bytes_than_announced_is_the_peers_fault() -> None:
+    async def use(body: RequestBody) -> bytes:
+        return await body.read(10)
+
+    with pytest.raises(PeerError, match="10 bytes announced, the body has 7") as caught:
+        with_body([b"abc", b"defg"], use)
+    assert caught.value.status == 400
+
+
+def test_reading_nothing_waits_for_nothing() -> None:
+    async def use(body: RequestBody) -> bytes:
+        return await body.read(0)
+
+    assert with_body([], use) == b""
+
+
+def test_drain_tells_whether_it_came_to_the_end() -> None:
+    async def use(body: RequestBody) -> bool:
+        return await body.drain(10)
+
+    assert with_body([b"12345", b"67890"], use) is True
+    assert with_body([b"12345", b"678901", b"x"], use) is False
+
+
+def test_payload_past_its_limit_is_refused_in_the_thread() -> None:
+    async def use(body: RequestBody) -> list[bytes]:
+        threads = Threads(1, "t")
+        try:
+            return await threads.run(lambda: list(body.blocks(10)))
+        finally:
+            threads.close()
+
+    assert with_body([b"12345", b"67890"], use) == [b"12345", b"67890"]
+    with pytest.raises(PeerError) as caught:
+        with_body([b"12345", b"678901"], use)
+    assert caught.value.status == 413
+
+
+def test_a_client_that_goes_away_is_told_apart_from_an_end() -> None:
+    async def use(body: RequestBody) -> list[bytes]:
+        threads = Threads(1, "t")
+        try:
+            return await threads.run(lambda: list(body.blocks(100)))
+        finally:
+            threads.close()
+            assert body.is_gone
+
+    with pytest.raises(ClientGone):
+        with_body([b"123", None], use)
+
+
+def test_a_client_that_sends_nothing_is_given_up() -> None:
+    async def use(body: RequestBody) -> bytes:
+        return await body.read(5)
+
+    with pytest.raises(PeerError) as caught:
+        with_body([], use, idle_seconds=0.05)
+    assert caught.value.status == 408
+
+
+@pytest.mark.parametrize(
+    ("headers", "length"),
+    [
+        ({}, 0),
+        ({b"content-length": b"12"}, 12),
+        ({b"transfer-encoding": b"chunked"}, None),
+    ],
+)
+def test_announced_length(headers: dict[bytes, bytes], length: int | None) -> None:
+    assert announced_length(headers) == length
+
+
+@pytest.mark.parametrize(
+    ("value", "status"),
+    [(b"", 400), (b"-1", 400), (b"1x", 400), (b"+1", 400), (b"0x10", 400), (b"9" * 20, 413)],
+)
+def test_bad_content_length_is_refused(value: bytes, status: int) -> None:
+    with pytest.raises(PeerError) as caught:
+        announced_length({b"content-length": value})
+    assert caught.value.status == status

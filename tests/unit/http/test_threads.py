@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+import weakref
+
+import pytest
+
+from trunkline.http.threads import Threads
+
+
+def test_gives_the_value_and_the_error() -> None:
+    async def run() -> None:
+        threads = Threads(2, "t")
+        assert await threads.run(divmod, 7, 2) == (3, 1)
+        with pytest.raises(ZeroDivisionError):
+            await threads.run(divmod, 7, 0)
+        with pytest.raises(RuntimeError, match="StopIteration"):
+            await threads.run(next, iter(()))
+        assert await threads.run(lambda: threading.current_thread().name) in ("t-0", "t-1")
+        threads.close()
+
+    asyncio.run(run())
+
+
+def test_a_cancelled_future_stops_nothing() -> None:
+    async def run() -> None:
+        threads = Threads(1, "t")
+        go, done = threading.Event(), threading.Event()
+
+        def work() -> None:
+            go.wait(10)
+            done.set()
+
+        future = threads.run(work)
+        future.cancel()
+        go.set()
+        assert await threads.run(lambda: 5) == 5
+        assert done.is_set()
+        threads.close()
+
+    asyncio.run(run())
+
+
+def test_an_idle_thread_holds_nothing_alive() -> None:
+    class Thing:
+        def work(self) -> None:
+            pass
+
+    async def run() -> None:
+        threads = Threads(1, "t")
+        thing = Thing()
+        seen = weakref.ref(thing)
+        await threads.run(thing.work)
+        del thing
+        await threads.run(lambda: None)
+        gc.collect()
+        assert seen() is None
+        threads.close()
+
+    asyncio.run(run())
+
+
+def test_closed_threads_end() -> None:
+    async def run() -> list[threading.Thread]:
+        threads = Threads(3, "t")
+        threads.close()
+        return threads._threads
+
+    for thread in asyncio.run(run()):
+        thread.join(10)
+        assert not thread.is_alive()

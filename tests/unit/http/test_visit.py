@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from trunkline.http.visit import read_visit
+
+
+def scope(*headers: tuple[bytes, bytes], client: str = "127.0.0.1") -> dict[str, Any]:
+    return {
+        "type": "http",
+        "method": "GET",
+        "scheme": "http",
+        "path": "/a/b",
+        "raw_path": b"/a%2fb",
+        "query_string": b"cmd=heads",
+        "headers": list(headers),
+        "client": (client, 1234),
+    }
+
+
+PROXIED = (
+    (b"x-forwarded-for", b"203.0.113.9, 192.0.2.7"),
+    (b"x-forwarded-proto", b"https"),
+)
+
+
+def test_path_stays_as_it_was_sent() -> None:
+    assert read_visit(scope(), ()).raw_path == b"/a%2fb"
+
+
+def test_a_trusted_proxy_is_believed_in_its_last_word() -> None:
+    visit = read_visit(scope(*PROXIED), {"127.0.0.1"})
+    assert (visit.address, visit.scheme) == ("192.0.2.7", "https")
+
+
+def test_anybody_else_is_not() -> None:
+    visit = read_visit(scope(*PROXIED), {"192.0.2.1"})
+    assert (visit.address, visit.scheme) == ("127.0.0.1", "http")
+
+
+@pytest.mark.parametrize("value", [b"", b"ftp", b"https, gopher"])
+def test_a_scheme_that_is_none_is_passed_over(value: bytes) -> None:
+    assert read_visit(scope((b"x-forwarded-proto", value)), {"127.0.0.1"}).scheme == "http"
+
+
+def test_a_unix_socket_has_a_name() -> None:
+    assert read_visit({**scope(), "client": None}, ()).address == "unix"
