@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from trunkline.errors import StoreError
 from trunkline.hg.stock.caller import ANYONE, Caller
+from trunkline.hg.stock.commands import Command
 from trunkline.hg.stock.pool import Place, Pool
 from trunkline.hg.stock.process import READ_SIZE, ProcessEnded
 from trunkline.hg.stock.stdio import (
@@ -41,16 +42,20 @@ class Bridge:
         """
         server = self._pool.lease(self.place, caller)
         try:
-            server.process.take_words()
             answer = server.call(command, arguments)
             words = server.process.take_words()
-        except BaseException:
-            self._pool.drop(self.place, server)
-            raise
-        self._pool.give_back(self.place, server)
+        finally:
+            self._pool.settle(self.place, server)
         if command == b"pushkey":  # what hooks print is for the user
             return answer + words
         return answer
+
+    def commands(self) -> dict[bytes, Command]:
+        """What this Mercurial answers to, with permissions; commands of extensions too."""
+        server = self._pool.lease(self.place, ANYONE)
+        commands = server.commands
+        self._pool.give_back(self.place, server)
+        return commands
 
     def capabilities(self, caller: Caller = ANYONE) -> list[bytes]:
         """Of the SSH transport; the HTTP ones are for `hg.wire` to add."""
@@ -65,12 +70,11 @@ class Bridge:
         """
         server = self._pool.lease(self.place, caller)
         try:
-            server.process.take_words()
             server.start_stream(command, arguments)
             self._pool.keep_spare(self.place, server.config)
             return Blocks(self._pool, self.place, server, STREAM_SECONDS)
         except BaseException:
-            self._pool.drop(self.place, server)
+            self._pool.settle(self.place, server)
             raise
 
     def unbundle(
@@ -84,7 +88,6 @@ class Bridge:
         """
         server = self._pool.lease(self.place, caller)
         try:
-            server.process.take_words()
             refusal = server.start_push(heads)
             if refusal:
                 for _ in payload:

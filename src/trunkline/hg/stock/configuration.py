@@ -30,6 +30,7 @@ _TEMPLATE = rb"{name}\0{value}\0{source}\0"
 _SOURCES_OF_THE_RUN = (b"repo", b"commandserver", b"--verbose", b"--debug", b"--quiet")
 # Of no use to a server, and most of the text there is; `auth` holds passwords besides.
 _UNUSED_SECTIONS = frozenset({"alias", "auth", "color", "merge-patterns", "merge-tools"})
+_NAMES_FILES = ("HGRCPATH", "HOME", "XDG_CONFIG_HOME")
 _READ_FROM = b"read config from: "
 
 Values = dict[tuple[str, str], str]
@@ -60,6 +61,7 @@ class _Base:
     generation: int = 0
     watched: tuple[str, ...] = ()
     signature: Signature = ()
+    environment: tuple[str | None, ...] = ()
 
 
 @dataclass
@@ -108,15 +110,20 @@ class ConfigReader:
     def _base_generation(self) -> int:
         with self._base_lock:
             base = self._base
-            if base.generation and sign(base.watched) == base.signature:
+            environment = tuple(os.environ.get(name) for name in _NAMES_FILES)
+            if (
+                base.generation
+                and base.environment == environment
+                and base.signature == sign(base.watched)
+            ):
                 return base.generation
             told = run_once(self.hg, [b"config", b"--debug"])
-            if told.status not in (0, 1):
+            if told.status != 0:
                 raise StoreError(f"Mercurial can't start: {_last_line(told.errors)}", self.hg)
             watched = with_includes(_base_files(told.output))
             signature = sign(watched)
             self._server.restart()  # it read these files at its start, and not since
-            self._base = _Base(base.generation + 1, watched, signature)
+            self._base = _Base(base.generation + 1, watched, signature, environment)
             return self._base.generation
 
     def _ask(self, root: str, overrides: Sequence[str], generation: int) -> _Cached:
@@ -140,7 +147,7 @@ class ConfigReader:
         for override in overrides:
             arguments += [b"--config", os.fsencode(override)]
         ran = self._run(arguments)
-        if ran.status not in (0, 1):  # 1: nothing is configured
+        if ran.status != 0:
             raise StoreError(
                 f"Mercurial can't read the configuration: {_last_line(ran.errors)}", root
             )
@@ -254,5 +261,6 @@ def _shared(text: str) -> str:
 
 
 def _last_line(errors: bytes) -> str:
+    """What went wrong; hints stand in parentheses."""
     lines = errors.decode("utf-8", "backslashreplace").strip().splitlines()
-    return lines[-1] if lines else "no reason given"
+    return next((line for line in reversed(lines) if not line.startswith("(")), "no reason given")

@@ -27,6 +27,9 @@ def serve(ui, repo):  # type: ignore[no-untyped-def]
     client = ssh.client
     ssh.client = lambda self: _url[0] or client(self)
     wireprotov1server.wireprotocommand(b"trunkline", b"*", permission=b"pull")(begin)
+    for name, entry in wireprotov1server.commands.items():
+        spec = b" ".join([name, entry.permission, *entry.args.split()])
+        ui.fout.write(b"trunkline: command %s\n" % spec)
     ui.fout.write(b"trunkline: ready\n")
     ui.fout.flush()
     wireprotoserver.sshserver(ui, repo).serve_forever()

@@ -86,6 +86,13 @@ class Pool:
                 return
         self.drop(place, server)
 
+    def settle(self, place: Place, server: StdioServer) -> None:
+        """After an exchange of whatever outcome."""
+        if server.is_between_requests and server.process.is_running:
+            self.give_back(place, server)
+        else:
+            self.drop(place, server)
+
     def drop(self, place: Place, server: StdioServer) -> None:
         """After an exchange that the process didn't survive, or must not."""
         server.process.kill()
@@ -143,7 +150,8 @@ class Pool:
         """Of the processes that run now."""
         with self._changed:
             idle = [server for servers in self._idle.values() for server in servers]
-            return {server.process.pid for server in (*idle, *self._held, *self._leaving)}
+            servers = (*idle, *self._held, *self._leaving)
+            return {s.process.pid for s in servers if s.process.is_running}
 
     # Taking and starting
 

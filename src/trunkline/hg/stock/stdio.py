@@ -13,7 +13,7 @@ import re
 from trunkline.config.hgconfig import HgConfig
 from trunkline.errors import PeerError, StoreError, TrunklineError
 from trunkline.hg.stock.caller import Caller
-from trunkline.hg.stock.commands import format_request
+from trunkline.hg.stock.commands import Command, format_request, parse_command
 from trunkline.hg.stock.process import Process, ProcessEnded
 
 START_SECONDS = 60.0  # of silence until the first answer
@@ -22,10 +22,16 @@ STREAM_SECONDS = 900.0  # of silence in a stream: hooks run, deltas are made
 PUSH_SECONDS = 3600.0  # of silence after a push: hooks may build and test
 FINISH_SECONDS = 30.0  # from the end of the output to the exit
 ANSWER_LIMIT = 512 * 1024 * 1024  # bytes of one answer
-NOISE_LINES = 500  # printed before the first answer, by an extension say
+NOISE_LINES = 2000  # before the first answer, what an extension prints among them
 
-READY = b"trunkline: ready\n"  # see `inside.serve`
+COMMAND = b"trunkline: command "  # see `inside.serve`
+READY = b"trunkline: ready\n"
 _ABORT = re.compile(rb"^abort: (.*)$", re.MULTILINE)
+_HOOK_FAILED = re.compile(rb"^error: \S+ hook failed: ", re.MULTILINE)
+_REFUSALS = (
+    "incompatible Mercurial client; bundle2 required",
+    "server has pull-based clones disabled",
+)
 # Exit statuses under ui.detailed-exit-code. Source: hg 7.2.4, mercurial/error.py, scmutil.py.
 _INPUT_STATUS, _STORAGE_STATUS, _HOOK_STATUS, _OTHER_STATUS = 10, 50, 40, 255
 
@@ -38,7 +44,8 @@ class StdioServer:
         self.process = process
         self.config = config
         self.idle_since = 0.0
-        self._is_ready = False
+        self.is_between_requests = True
+        self.commands: dict[bytes, Command] = {}  # empty: it has not said that it is ready
 
     def begin(self, caller: Caller) -> None:
         """Make ready for one exchange: nothing read before counts, and hooks know who asks.
@@ -51,26 +58,26 @@ class StdioServer:
         }
         others |= {b"url": caller.url, b"protocaps": caller.protocaps}
         try:
-            if not self._is_ready:
+            if not self.commands:
                 self._await_ready()
-            self._send(format_request(b"trunkline", others, spec=b"*"), START_SECONDS)
+            self._send(format_request(b"trunkline", (b"*",), others), START_SECONDS)
             if self._answer(START_SECONDS) != b"fresh":
                 raise StoreError("Mercurial answered garbage", self.root)
         except PeerError as error:  # the peer has asked for nothing yet
             raise StoreError(error.text, self.root) from error
 
     def call(self, command: bytes, arguments: dict[bytes, bytes]) -> bytes:
-        self._send(format_request(command, arguments), ANSWER_SECONDS)
+        self._request(command, arguments)
         return self._answer(ANSWER_SECONDS)
 
     def start_stream(self, command: bytes, arguments: dict[bytes, bytes]) -> None:
         """What follows on stdout is the reply; no other request can follow."""
-        self._send(format_request(command, arguments), ANSWER_SECONDS)
+        self._request(command, arguments)
         self.process.close_input()
 
     def start_push(self, heads: bytes) -> bytes:
         """b"" when the payload may follow, else why not."""
-        self._send(format_request(b"unbundle", {b"heads": heads}), ANSWER_SECONDS)
+        self._request(b"unbundle", {b"heads": heads})
         return self._answer(ANSWER_SECONDS)
 
     def send_payload(self, block: bytes) -> None:
@@ -89,16 +96,29 @@ class StdioServer:
 
     def _await_ready(self) -> None:
         """Pass over whatever an extension or a script around `hg` prints at the start."""
+        commands: dict[bytes, Command] = {}
         try:
             for _ in range(NOISE_LINES):
-                if self.process.read_line(START_SECONDS) == READY:
-                    self._is_ready = True
+                line = self.process.read_line(START_SECONDS)
+                if line.startswith(COMMAND):
+                    name, command = parse_command(line[len(COMMAND) :])
+                    commands[name] = command
+                elif line == READY:
+                    del commands[b"trunkline"]  # for us, not for peers
+                    self.commands = commands
                     return
         except ProcessEnded:
             raise self.failure() from None
         raise StoreError("Mercurial answered garbage", self.root)
 
+    def _request(self, name: bytes, arguments: dict[bytes, bytes]) -> None:
+        command = self.commands.get(name)
+        if command is None:
+            raise PeerError(f"no such command: {name[:60].decode('latin-1')!r}", 404)
+        self._send(format_request(name, command.spec, arguments), ANSWER_SECONDS)
+
     def _send(self, data: bytes, seconds: float) -> None:
+        self.is_between_requests = False
         try:
             self.process.write(data, seconds)
         except ProcessEnded:
@@ -108,10 +128,13 @@ class StdioServer:
         try:
             length = self.process.read_line(seconds)
             if length == b"\n":  # an error beside the answers: its words are on stderr
+                self.is_between_requests = True
                 raise PeerError(_text(self.process.take_words()) or "refused by Mercurial")
             if not length[:-1].isdigit() or int(length) > ANSWER_LIMIT:
                 raise StoreError(f"Mercurial answered garbage: {length[:60]!r}", self.root)
-            return self.process.read_exactly(int(length), seconds)
+            answer = self.process.read_exactly(int(length), seconds)
+            self.is_between_requests = True
+            return answer
         except ProcessEnded:
             raise self.failure() from None
 
@@ -127,13 +150,18 @@ def explain(status: int, words: bytes, root: str) -> TrunklineError:
     if text and is_free_of_paths(text, root):
         if status == _HOOK_STATUS:
             return PeerError(text, 403)
-        if status in (_INPUT_STATUS, _OTHER_STATUS):
+        if status == _INPUT_STATUS or (status == _OTHER_STATUS and _is_refusal(text, words)):
             return PeerError(text)
         if status == _STORAGE_STATUS and text.startswith("00changelog@"):
             return PeerError(f"unknown changeset: {text}")
     last = _text(words).splitlines()
     why = text or (last[-1] if last else "no reason given")
     return StoreError(f"Mercurial failed with status {status}: {why}", root)
+
+
+def _is_refusal(text: str, words: bytes) -> bool:
+    """Of an abort that has no kind, like those of hooks in Python."""
+    return text.startswith(_REFUSALS) or _HOOK_FAILED.search(words) is not None
 
 
 def is_free_of_paths(text: str, root: str) -> bool:

@@ -40,7 +40,7 @@ def with_includes(paths: Iterable[str]) -> tuple[str, ...]:
         if path in seen:
             continue
         seen[path] = None
-        waiting.extend(_included(path))
+        waiting.extend(reversed(_included(path)))
     return tuple(seen)
 
 
