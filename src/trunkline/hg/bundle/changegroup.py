@@ -9,8 +9,9 @@ Source: hg 7.2.4, mercurial/helptext/internals/changegroups.txt and changegroup.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import reduce
 from itertools import islice
-from operator import le
+from operator import le, or_
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from trunkline.errors import StoreError
 from trunkline.hg.bundle.deltas import Texts
 from trunkline.hg.bundle.groups import write_changesets, write_group
-from trunkline.hg.bundle.logs import ColumnLog, LinkNodes, RowLog
+from trunkline.hg.bundle.logs import NO_DELTA, ColumnLog, RowLog, check_links
 from trunkline.hg.bundle.outgoing import Outgoing
 from trunkline.hg.bundle.packing import Packer
 from trunkline.hg.bundle.scope import OUTSIDE, SENT, Scope, find_outside, make_scope
@@ -48,7 +49,7 @@ class Changegroup:
         self._scope = scope
         self._version = version
         self._packer = Packer(version)
-        self._nodes = LinkNodes(snapshot.changelog)
+        self._changelog = snapshot.changelog
         self._files: set[bytes] = set()
         self._shadows = Shadows()
         # Manifests that an outside changeset brought first, in hex; those of them that are sent,
@@ -73,10 +74,9 @@ class Changegroup:
     # -- changesets
 
     def _changesets(self) -> Iterator[bytes]:
-        changelog, revs = self._snapshot.changelog, self._scope.sent.tolist()
-        texts = self._read(changelog.texts(revs), revs)
-        log = ColumnLog(changelog)
-        yield from write_changesets(self._packer, self._version, log, revs, texts, self._nodes)
+        revs = self._scope.sent.tolist()
+        texts = self._read(self._changelog.texts(revs), revs)
+        yield from write_changesets(self._packer, self._version, self._changelog, revs, texts)
 
     def _read(self, texts: Iterable[bytes], revs: Iterable[int]) -> Iterator[bytes]:
         """The texts as they are, read for their files and manifests on their way out."""
@@ -84,7 +84,7 @@ class Changegroup:
         for text, rev in zip(texts, revs, strict=True):
             end = text.find(b"\n\n")
             if end < 0:
-                raise StoreError("a changeset's text can't be read", self._snapshot.changelog.path)
+                raise StoreError("a changeset's text can't be read", self._changelog.path)
             add_files(text[:end].split(b"\n")[3:])
             if outside and text[:40] in outside:
                 self._shadowed_manifests.setdefault(text[:40], rev)
@@ -117,7 +117,7 @@ class Changegroup:
             log,
             revs,
             [links[rev] for rev in revs],
-            self._nodes,
+            self._changelog,
             is_whole=len(revs) == manifest.count,
             watch=watch,
         )
@@ -133,7 +133,8 @@ class Changegroup:
     def _marks_of(self, manifest: ColumnRevlog) -> npt.NDArray[np.uint8]:
         links = manifest.index.linkrevs
         if len(links):
-            self._nodes.check((int(links.min()), int(links.max())), manifest.path)
+            ends = int(links.min()), int(links.max())
+            check_links(ends, self._changelog, manifest.path)
         return self._scope.column()[links]
 
     # -- files
@@ -147,50 +148,72 @@ class Changegroup:
             files = self._files_outside() & self._files
         marks = self._scope.marks
         for path in files:
-            for row in self._filelog(path).rows():
-                if marks[row[4]] == OUTSIDE:
+            revlog = self._filelog(path)
+            for link, row in zip(self._links_of(revlog), revlog.rows(), strict=True):
+                if marks[link] == OUTSIDE:
                     self._shadows.add(path, row[7])
 
     def _files_outside(self) -> set[bytes]:
         files: set[bytes] = set()
-        for text in self._snapshot.changelog.texts(self._scope.outside.tolist()):
+        for text in self._changelog.texts(self._scope.outside.tolist()):
             files.update(text[: text.find(b"\n\n")].split(b"\n")[3:])
         return files
 
     def _file(self, path: bytes) -> Iterator[bytes]:
-        log = RowLog(self._filelog(path))
-        count = log.revlog.count
-        revs: list[int] | range = range(count)
-        links = log.linkrevs(revs)
+        revlog = self._filelog(path)
+        links = self._links_of(revlog)
+        revs: list[int] | range = range(len(links))
+        found = self._shadows.found(path)
         if not self._scope.is_whole:
-            revs, links = self._choose(path, log, links)
-            if not revs:
-                return
+            revs = self._choose(links)
+        if found:
+            revs, links = add_found(revlog, revs, links, found)
+        if not revs:
+            return
         self._packer.add(format_path(path))
-        yield from write_group(
-            self._packer, self._version, log, revs, links, self._nodes, len(revs) == count
-        )
+        is_whole = len(revs) == revlog.count
+        if is_whole and not found and self._version.has_base and not has_odd(revlog):
+            yield from self._packer.whole_filelog(revlog, self._changelog)
+        else:
+            links = [links[rev] for rev in revs]
+            yield from write_group(
+                self._packer, self._version, RowLog(revlog), revs, links, self._changelog, is_whole
+            )
         self._packer.add(END)
 
-    def _choose(self, path: bytes, log: RowLog, links: list[int]) -> tuple[list[int], list[int]]:
+    def _choose(self, links: list[int]) -> list[int]:
         marks = self._scope.marks
-        revs = [rev for rev, link in enumerate(links) if marks[link] == SENT]
-        links = [links[rev] for rev in revs]
-        found = self._shadows.found(path)
-        if found:
-            chosen = dict(zip(revs, links, strict=True))
-            chosen |= {rev: found[node] for rev, node in log.named(found)}
-            revs = sorted(chosen)
-            links = [chosen[rev] for rev in revs]
-        return revs, links
+        return [rev for rev, link in enumerate(links) if marks[link] == SENT]
 
     def _filelog(self, path: bytes) -> Revlog:
         """Raises: StoreError for a file that a changeset touched and that isn't there."""
         filelog = self._snapshot.filelog(path)
         if filelog is None or not filelog.count:
             raise StoreError("empty or missing file data", path.decode("utf-8", "surrogateescape"))
-        self._nodes.check([row[4] for row in filelog.rows()], filelog.path)
         return filelog
+
+    def _links_of(self, revlog: Revlog) -> list[int]:
+        links = [row[4] for row in revlog.rows()]
+        check_links(links, self._changelog, revlog.path)
+        return links
+
+
+def add_found(
+    revlog: Revlog, revs: Iterable[int], links: list[int], found: dict[bytes, int]
+) -> tuple[list[int], list[int]]:
+    """The revisions in `found` too, and the links of all of them with those of `found`."""
+    links = links.copy()
+    chosen = set(revs)
+    for rev, row in enumerate(revlog.rows()):
+        if row[7] in found:
+            links[rev] = found[row[7]]
+            chosen.add(rev)
+    return sorted(chosen), links
+
+
+def has_odd(revlog: Revlog) -> bool:
+    """Any revision that no delta may be made of?"""
+    return bool(reduce(or_, [row[0] for row in revlog.rows()]) & NO_DELTA)
 
 
 def is_ascending(numbers: list[int]) -> bool:

@@ -8,10 +8,11 @@ from typing import Final
 
 from trunkline.hg.bundle.bases import Bases, chain_bases
 from trunkline.hg.bundle.deltas import Texts, deltas
-from trunkline.hg.bundle.logs import LinkNodes, Log
+from trunkline.hg.bundle.logs import ColumnLog, Log
 from trunkline.hg.bundle.packing import Packer
 from trunkline.hg.bundle.version import Version
 from trunkline.hg.store.delta import make_delta
+from trunkline.hg.store.revlog import ColumnRevlog
 
 BATCH: Final = 4096  # revisions whose heads are made at a time
 
@@ -25,7 +26,7 @@ def write_group(
     log: Log,
     revs: Sequence[int],
     links: Sequence[int],
-    nodes: LinkNodes,
+    changelog: ColumnRevlog,
     is_whole: bool,
     watch: Watch | None = None,
 ) -> Iterator[bytes]:
@@ -41,7 +42,7 @@ def write_group(
         chunks = deltas(log, texts, some, chosen)
         if watch:
             chunks = watch(chunks, chosen, their_links)
-        heads = log.heads(version, some, chosen, their_links, nodes)
+        heads = log.heads(version, some, chosen, their_links, changelog)
         yield from packer.revisions(heads, chosen, chunks)
         previous = some[-1]
 
@@ -49,21 +50,21 @@ def write_group(
 def write_changesets(
     packer: Packer,
     version: Version,
-    log: Log,
+    changelog: ColumnRevlog,
     revs: Sequence[int],
     texts: Iterator[bytes],
-    nodes: LinkNodes,
 ) -> Iterator[bytes]:
     """The changelog's group. Mercurial stores changesets whole and sends them so."""
     if not len(revs):
         return
+    log = ColumnLog(changelog)
     previous = log.parents(revs[:1])[0][0]
     if not version.has_base:
-        texts = against_previous(texts, log.revlog.text(previous) if previous >= 0 else b"")
+        texts = against_previous(texts, changelog.text(previous) if previous >= 0 else b"")
     for at in range(0, len(revs), BATCH):
         some = revs[at : at + BATCH]
         bases = [-1] * len(some) if version.has_base else chain_bases(some, previous)
-        heads = log.heads(version, some, bases, some, nodes)
+        heads = log.heads(version, some, bases, some, changelog)
         yield from packer.revisions(heads, bases, islice(texts, len(some)))
         previous = some[-1]
 

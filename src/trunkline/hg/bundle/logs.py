@@ -6,7 +6,7 @@ columns for the changelog and the manifest.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from trunkline.errors import StoreError
 from trunkline.hg.bundle.version import FLAG_BYTES, Version
-from trunkline.hg.node import NULL_NODE, NULL_REV
+from trunkline.hg.node import NODE_LENGTH, NULL_NODE, NULL_REV
 from trunkline.hg.store.index import ENTRY_LENGTH, NODE_AT, Row
 from trunkline.hg.store.revlog import FLAG_CENSORED, FLAG_EXTSTORED, ColumnRevlog, Revlog
 
@@ -22,24 +22,16 @@ from trunkline.hg.store.revlog import FLAG_CENSORED, FLAG_EXTSTORED, ColumnRevlo
 NO_DELTA: Final = FLAG_CENSORED | FLAG_EXTSTORED
 
 
-class LinkNodes:
-    """Changeset nodes by revision number. Holds: 20 bytes a changeset."""
-
-    def __init__(self, changelog: ColumnRevlog) -> None:
-        self.count = changelog.count
-        self.table = pick_nodes(changelog, np.arange(self.count))
-        self.blob = self.table.tobytes()
-
-    def check(self, links: Collection[int], path: str) -> None:
-        """Raises: StoreError for a revision that says it belongs to no changeset."""
-        if links and (min(links) < 0 or max(links) >= self.count):
-            raise StoreError("a revision's changeset isn't there", path)
+def check_links(links: Collection[int], changelog: ColumnRevlog, path: str) -> None:
+    """Raises: StoreError for a revision that says it belongs to no changeset."""
+    if links and (min(links) < 0 or max(links) >= changelog.count):
+        raise StoreError("a revision's changeset isn't there", path)
 
 
 def pick_nodes(log: ColumnRevlog, revs: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     """A row of 20 bytes for each of `revs`; zeros for -1."""
     entries = np.frombuffer(log.index.raw, np.uint8, log.count * ENTRY_LENGTH)
-    picked = entries.reshape(-1, ENTRY_LENGTH)[revs, NODE_AT : NODE_AT + 20]
+    picked = entries.reshape(-1, ENTRY_LENGTH)[revs, NODE_AT : NODE_AT + NODE_LENGTH]
     picked[revs < 0] = 0
     return picked
 
@@ -65,7 +57,7 @@ class Log(Protocol):
         revs: Sequence[int],
         bases: Sequence[int],
         links: Sequence[int],
-        nodes: LinkNodes,
+        changelog: ColumnRevlog,
     ) -> list[bytes]:
         """What stands between a revision's length and its delta."""
 
@@ -80,10 +72,6 @@ class RowLog:
         self._rows: Sequence[Row] = revlog.rows()
         self._nodes: list[bytes] = [row[7] for row in self._rows]
         self._nodes.append(NULL_NODE)
-
-    def named(self, nodes: Container[bytes]) -> list[tuple[int, bytes]]:
-        """Those of `nodes` that are here, with their revisions."""
-        return [(rev, node) for rev, node in enumerate(self._nodes[:-1]) if node in nodes]
 
     def linkrevs(self, revs: Sequence[int]) -> list[int]:
         rows = self._rows
@@ -109,9 +97,9 @@ class RowLog:
         revs: Sequence[int],
         bases: Sequence[int],
         links: Sequence[int],
-        nodes: LinkNodes,
+        changelog: ColumnRevlog,
     ) -> list[bytes]:
-        pack, flag_bytes, blob = version.head.pack, FLAG_BYTES, nodes.blob
+        pack, flag_bytes, entries = version.head.pack, FLAG_BYTES, changelog.index.raw
         rows, names = self._rows, self._nodes
         return [
             pack(
@@ -119,7 +107,7 @@ class RowLog:
                 names[row[5]],
                 names[row[6]],
                 names[base],
-                blob[link * 20 : link * 20 + 20],
+                entries[(at := link * ENTRY_LENGTH + NODE_AT) : at + NODE_LENGTH],
                 flag_bytes[row[0] & 0xFFFF],
             )
             for rev, base, link in zip(revs, bases, links, strict=True)
@@ -157,7 +145,7 @@ class ColumnLog:
         revs: Sequence[int],
         bases: Sequence[int],
         links: Sequence[int],
-        nodes: LinkNodes,
+        changelog: ColumnRevlog,
     ) -> list[bytes]:
         fields = [
             pick_nodes(self.revlog, np.asarray(revs)),
@@ -166,12 +154,12 @@ class ColumnLog:
         ]
         if version.has_base:
             fields.append(pick_nodes(self.revlog, np.asarray(bases)))
-        fields.append(nodes.table[np.asarray(links)])
+        fields.append(pick_nodes(changelog, np.asarray(links)))
         if version.has_flags:
             flags = np.asarray(self.flags(revs), ">u2")
             fields.append(flags.view(np.uint8).reshape(-1, 2))
         blob = np.hstack(fields).tobytes()
-        return [blob[at : at + version.size] for at in range(0, len(blob), version.size)]
+        return [blob[at : at + version.head.size] for at in range(0, len(blob), version.head.size)]
 
     def _list(self, name: str, revs: Sequence[int]) -> list[int]:
         values: list[int] = self._column(name, revs).tolist()

@@ -1,6 +1,6 @@
 """Revisions into large blocks of a changegroup.
 
-The hot loop of a clone: what it does per revision is all that a clone costs beside decompression.
+The two hot loops of a clone: beside decompression, what they do per revision is what it costs.
 """
 
 from __future__ import annotations
@@ -8,8 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from trunkline.hg.bundle.version import LENGTH, Version
+from zstandard import ZstdDecompressor, ZstdError
+
+from trunkline.errors import StoreError
+from trunkline.hg.bundle.version import FLAG_BYTES, LENGTH, Version
+from trunkline.hg.node import NODE_LENGTH, NULL_NODE, NULL_REV
+from trunkline.hg.store.chunk import ZSTD, decompress
 from trunkline.hg.store.delta import HUNK
+from trunkline.hg.store.index import ENTRY_LENGTH, NODE_AT
+from trunkline.hg.store.revlog import BLOCK_LIMIT, ColumnRevlog, Revlog
 
 BLOCK: Final = 256 * 1024  # bytes that are gathered before a block goes out
 
@@ -17,16 +24,16 @@ BLOCK: Final = 256 * 1024  # bytes that are gathered before a block goes out
 class Packer:
     """Gathers pieces; its generators give a block out whenever BLOCK bytes are there.
 
-    Holds: BLOCK bytes and the last revision's delta.
+    Holds: BLOCK bytes, the last revision's delta and what is read ahead.
     """
 
-    __slots__ = ("_full", "_hunk", "_pieces", "_plain", "_size")
+    __slots__ = ("_pieces", "_size", "_version", "_zstd")
 
     def __init__(self, version: Version) -> None:
         self._pieces: list[bytes] = []
         self._size = 0
-        self._plain = LENGTH.size + version.size
-        self._full = self._plain + HUNK.size
+        self._version = version
+        self._zstd = ZstdDecompressor()  # one changegroup is made by one thread at a time
 
     def add(self, piece: bytes) -> None:
         """Something small that stands between revisions."""
@@ -48,7 +55,7 @@ class Packer:
         A full text is wrapped as one hunk; an empty one is no hunk at all.
         """
         pieces, size = self._pieces, self._size
-        plain, full = self._plain, self._full
+        plain, full = self._version.delta_head.size, self._version.full_head.size
         append, pack_length, pack_hunk = pieces.append, LENGTH.pack, HUNK.pack
         for head, base, delta in zip(heads, bases, deltas, strict=True):
             length = len(delta)
@@ -61,6 +68,58 @@ class Packer:
                 append(pack_hunk(0, 0, length))
             append(delta)
             size += length + full
+            if size >= BLOCK:
+                yield from self._give(delta if length >= BLOCK else b"")
+                size = 0
+        self._size = size
+
+    def whole_filelog(self, revlog: Revlog, changelog: ColumnRevlog) -> Iterator[bytes]:
+        """Every revision as it is stored, by its own link revision; nothing to choose.
+
+        The same as `revisions` would do, in one pass: a fifth of a clone's cost is saved so.
+        Raises: StoreError.
+        """
+        changesets = changelog.index.raw
+        rows, is_general_delta = revlog.rows(), revlog.index.is_general_delta
+        nodes: list[bytes] = [row[7] for row in rows]
+        nodes.append(NULL_NODE)
+        pieces, size, unpack = self._pieces, self._size, self._zstd.decompress
+        plain, full = self._version.delta_head.size, self._version.full_head.size
+        pack_plain, pack_full = self._version.delta_head.pack, self._version.full_head.pack
+        append, flag_bytes = pieces.append, FLAG_BYTES
+        shift = ENTRY_LENGTH if revlog.index.is_inline else 0
+        end = (rows[-1][0] >> 16) + rows[-1][1]
+        block, first = revlog.held or b"", 0
+        for rev, (place, stored, _, base, link, p1, p2, node) in enumerate(rows):
+            at = (place >> 16) + shift * (rev + 1) - first
+            if at < 0 or at + stored > len(block):
+                first += at
+                block = revlog.read_raw(first, max(stored, min(BLOCK_LIMIT, end - first)))
+                at = 0
+            delta = block[at : at + stored]
+            try:
+                delta = unpack(delta) if stored and delta[0] == ZSTD else decompress(delta)
+            except (ZstdError, StoreError):
+                delta = revlog.stored(rev)  # has the time for frames without a size, and for words
+            length = len(delta)
+            names = node, nodes[p1], nodes[p2]
+            link_at = link * ENTRY_LENGTH + NODE_AT
+            link_node = changesets[link_at : link_at + NODE_LENGTH]
+            flags = flag_bytes[place & 0xFFFF]
+            if base == rev and length:
+                total = length + full
+                append(pack_full(total, *names, NULL_NODE, link_node, flags, 0, 0, length))
+            else:
+                total = length + plain
+                if base == rev:
+                    base = NULL_REV
+                elif not is_general_delta:
+                    base = rev - 1
+                elif base > rev:
+                    raise StoreError(f"revision {rev} is a delta against {base}", revlog.path)
+                append(pack_plain(total, *names, nodes[base], link_node, flags))
+            append(delta)
+            size += total
             if size >= BLOCK:
                 yield from self._give(delta if length >= BLOCK else b"")
                 size = 0

@@ -27,22 +27,27 @@ class Version:
     """
 
     name: bytes
-    head: Struct
+    fields: str
     has_base: bool = True
     has_flags: bool = False
-    size: int = field(init=False)
     after_manifests: bytes = b""
+    head: Struct = field(init=False)
+    # The same with the chunk's length before it; and for a full text with the hunk around it too.
+    delta_head: Struct = field(init=False)
+    full_head: Struct = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", self.head.size)
+        object.__setattr__(self, "head", Struct(self.fields))
+        object.__setattr__(self, "delta_head", Struct(">i" + self.fields))
+        object.__setattr__(self, "full_head", Struct(">i" + self.fields + "iii"))
 
 
 VERSIONS: Final = {
     version.name: version
     for version in (
-        Version(b"01", Struct("20s20s20s0s20s0s"), has_base=False),
-        Version(b"02", Struct("20s20s20s20s20s0s")),
-        Version(b"03", Struct("20s20s20s20s20s2s"), has_flags=True, after_manifests=END),
+        Version(b"01", "20s20s20s0s20s0s", has_base=False),
+        Version(b"02", "20s20s20s20s20s0s"),
+        Version(b"03", "20s20s20s20s20s2s", has_flags=True, after_manifests=END),
     )
 }
 
