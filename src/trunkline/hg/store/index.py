@@ -82,16 +82,17 @@ class Spans(NamedTuple):
 
 
 class Index(ABC):
-    """One revlog's index, limited to what belongs to the snapshot. `is_cut`: the file is empty,
-    or doesn't end with a whole entry.
+    """One revlog's index, limited to what belongs to the snapshot. `is_empty`: there is nothing in
+    the file; `is_cut`: it doesn't end with a whole entry.
     """
 
-    __slots__ = ("count", "is_cut", "is_general_delta", "is_inline")
+    __slots__ = ("count", "is_cut", "is_empty", "is_general_delta", "is_inline")
 
     count: int
     is_inline: bool
     is_general_delta: bool
     is_cut: bool
+    is_empty: bool
 
     @abstractmethod
     def rows(self, start: int = 0, stop: int | None = None) -> Sequence[Row]:
@@ -151,7 +152,8 @@ class RowIndex(Index):
             rows[0] = (first[0] & 0xFFFF, *first[1:])
         self._rows = rows
         self.count = len(rows)
-        self.is_cut = not rows or self.file_length() != len(data)
+        self.is_cut = self.file_length() != len(data)
+        self.is_empty = not data
         if linkrev_limit is not None:
             while rows and rows[-1][4] >= linkrev_limit:
                 rows.pop()
@@ -195,6 +197,7 @@ class ColumnIndex(Index):
     def __init__(self, entries: bytes, header: Header) -> None:
         self.is_inline, self.is_general_delta = header
         self.is_cut = False
+        self.is_empty = not entries
         self.count = len(entries) // ENTRY_LENGTH
         self.header = header
         self.raw = entries

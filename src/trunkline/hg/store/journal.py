@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Final
 
 from trunkline.hg.store.revlog import read_whole
@@ -45,11 +46,7 @@ def read_journal(store_path: str) -> Journal:
         lengths = read_whole(store_path + "/journal")
     except FileNotFoundError:
         return NO_JOURNAL
-    try:
-        backups = read_whole(store_path + "/journal.backupfiles")
-    except FileNotFoundError:
-        backups = b""
-    return parse_journal(lengths, backups)
+    return parse_journal(lengths, read_or_empty(store_path + "/journal.backupfiles"))
 
 
 def parse_journal(lengths: bytes, backups: bytes) -> Journal:
@@ -71,20 +68,32 @@ def is_locked(store_path: str) -> bool:
     return os.path.lexists(store_path + "/lock")
 
 
-def is_being_restored(store_path: str, path: bytes) -> bool:
-    """Whether a file of the store may just be put back from a backup, which isn't atomic.
+class Touch(Enum):
+    """What is being done to a file of the store."""
+
+    NONE = "nothing"
+    APPEND = "it is appended to, or cut"
+    RESTORE = "it may just be put back from a backup, which isn't atomic"
+
+
+def read_touch(store_path: str, path: bytes) -> Touch:
+    """What is being done to one file. `path` is the plain one, `data/foo.i`.
 
     A transaction that is given up puts back each index that has outgrown its inline form, touched
-    or not. `path` is the plain one, `data/foo.i`. Raises: StoreError.
+    or not. Raises: StoreError.
     """
     line = b"\0%b\0" % path
-    return line in _backup_lines(store_path + "/journal.backupfiles") or (
-        is_locked(store_path) and line in _backup_lines(store_path + "/undo.backupfiles")
-    )
+    if line in read_or_empty(store_path + "/journal.backupfiles") or (
+        is_locked(store_path) and line in read_or_empty(store_path + "/undo.backupfiles")
+    ):
+        return Touch.RESTORE
+    is_named = b"\n%b\0" % path in b"\n" + read_or_empty(store_path + "/journal")
+    return Touch.APPEND if is_named else Touch.NONE
 
 
-def _backup_lines(path: str) -> bytes:
+def read_or_empty(path: str, limit: int | None = None) -> bytes:
+    """A file's bytes up to `limit`; none when it isn't there. Raises: StoreError."""
     try:
-        return read_whole(path)
+        return read_whole(path, limit)
     except FileNotFoundError:
         return b""

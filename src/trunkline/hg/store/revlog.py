@@ -40,6 +40,7 @@ HASH_DIFFERS: Final = FLAG_ELLIPSIS | FLAG_EXTSTORED
 
 BLOCK_LIMIT: Final = 1 << 20  # bytes of one read that gathers several chunks
 GAP_LIMIT: Final = 1 << 14  # bytes between two wanted chunks that are cheaper read than skipped
+FIRST_READ: Final = 1 << 16  # bytes; most index files are shorter, and cost one read
 BATCH: Final = 2048  # revisions whose places are held at a time
 
 
@@ -116,7 +117,7 @@ class Revlog:
         """Whether the files are what Mercurial leaves when it is done with them: both there, and
         whole entries to the end.
         """
-        if self.index.is_cut:
+        if self.index.is_cut or self.index.is_empty:
             return False
         if self.index.is_inline or not self.count:
             return True
@@ -283,22 +284,25 @@ def read_whole(path: str, limit: int | None = None) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            left = os.fstat(descriptor).st_size
-            if limit is not None and limit < left:
-                left = limit
-            data = os.read(descriptor, left)
-            while len(data) < left:
-                more = os.read(descriptor, left - len(data))
-                if not more:
-                    break
-                data += more
-            return data
+            length = FIRST_READ if limit is None else min(limit, FIRST_READ)
+            data = os.read(descriptor, length)
+            return data if len(data) < length else data + read_rest(descriptor, length, limit)
         finally:
             os.close(descriptor)
     except (FileNotFoundError, NotADirectoryError):
         raise FileNotFoundError(path) from None
     except OSError as error:
         raise StoreError(f"can't read ({error.strerror})", path) from None
+
+
+def read_rest(descriptor: int, done: int, limit: int | None) -> bytes:
+    """What follows the first `done` bytes, up to `limit` bytes of the file."""
+    end = os.fstat(descriptor).st_size if limit is None else limit
+    parts = []
+    while done < end and (part := os.read(descriptor, end - done)):
+        parts.append(part)
+        done += len(part)
+    return b"".join(parts)
 
 
 def open_rows(path: str, linkrev_limit: int | None = None) -> Revlog:
@@ -327,13 +331,13 @@ def parse_columns(data: bytes, path: str, linkrev_limit: int | None = None) -> C
     header = parse_header(data, path)
     entries = join_entries(data, path) if header.is_inline else data
     index = ColumnIndex(entries[: len(entries) // ENTRY_LENGTH * ENTRY_LENGTH], header)
-    index.is_cut = index.file_length() != len(data) or not data
+    index.is_cut = index.file_length() != len(data)
     if linkrev_limit is None or not (index.columns["linkrev"][-1:] >= linkrev_limit).any():
         return index
     known = np.flatnonzero(index.columns["linkrev"] < linkrev_limit)
     count = int(known[-1]) + 1 if len(known) else 0
     limited = ColumnIndex(entries[: count * ENTRY_LENGTH], header)
-    limited.is_cut = index.is_cut
+    limited.is_cut, limited.is_empty = index.is_cut, index.is_empty
     return limited
 
 

@@ -63,12 +63,19 @@ from trunkline.errors import StoreError
 from trunkline.hg.node import Node
 from trunkline.hg.store.bookmarks import parse_bookmarks
 from trunkline.hg.store.changelog import Changelog, cut_changelog, parse_changelog
-from trunkline.hg.store.journal import Journal, is_being_restored, is_locked, read_journal
+from trunkline.hg.store.journal import (
+    Journal,
+    Touch,
+    is_locked,
+    read_journal,
+    read_or_empty,
+    read_touch,
+)
 from trunkline.hg.store.obsmarkers import ObsMarkers
 from trunkline.hg.store.paths import encoder, path_encoding
 from trunkline.hg.store.phases import Phases, known_roots, parse_roots
 from trunkline.hg.store.requirements import Layout
-from trunkline.hg.store.revlog import ColumnRevlog, Revlog, open_columns, open_rows, read_whole
+from trunkline.hg.store.revlog import ColumnRevlog, Revlog, open_columns, open_rows
 from trunkline.hg.store.stamp import Stamp, read_stamp
 
 if TYPE_CHECKING:
@@ -79,6 +86,7 @@ R = TypeVar("R", bound=Revlog)
 
 PATIENCE: Final = 2.0  # seconds until a store that keeps moving is given up
 FIRST_PAUSE: Final = 0.001  # seconds; each next one is twice as long
+SECOND_LOOKS: Final = 3  # at a file that ends within an entry though nobody seems to write it
 LONGEST_PAUSE: Final = 0.1  # seconds
 
 # Files that decide which obsolete changesets are hidden, read by `visibility`. In `.hg`.
@@ -185,12 +193,13 @@ class Snapshot:
             return manifest
 
     def _open_manifest(self) -> ColumnRevlog:
-        path = self._store_prefix + "00manifest.i"
-        manifest = self._open_sound(
-            b"00manifest.i", lambda: open_columns(path, self.changelog.count)
-        )
+        path, name = self._store_prefix + "00manifest.i", b"00manifest.i"
+        count = self.changelog.count
+        manifest = open_if_there(open_columns, path, count)
+        if manifest is None or not manifest.is_sound():
+            manifest = reopen(self.layout.store_path, name, open_columns, path, count)
         if manifest is None:
-            if self.changelog.count:
+            if count:
                 raise StoreError("no manifest", path)
             return Changelog(path, self.changelog.index)
         return manifest
@@ -199,20 +208,10 @@ class Snapshot:
         """The revisions of one tracked file; None when it never had any. Raises: StoreError."""
         name = b"data/%b.i" % path
         where = self._store_prefix + self._encode(name).decode("ascii")
-        return self._open_sound(name, lambda: open_rows(where, self.changelog.count))
-
-    def _open_sound(self, name: bytes, opener: Callable[[], R]) -> R | None:
-        """Open a revlog, and again if it is just being put back by a rollback."""
-        revlog = open_if_there(opener)
-        if revlog is not None and revlog.is_sound():
-            return revlog
-        for pause in pauses():
-            is_moving = is_being_restored(self.layout.store_path, name)
-            revlog = open_if_there(opener)
-            if not is_moving or (revlog is not None and revlog.is_sound()):
-                break
-            time.sleep(pause)
-        return revlog
+        filelog = open_if_there(open_rows, where, self.changelog.count)
+        if filelog is None or not filelog.is_sound():
+            return reopen(self.layout.store_path, name, open_rows, where, self.changelog.count)
+        return filelog
 
     def view(self, name: str | None) -> View:
         """What may be seen under one of Mercurial's filter names ("served", "visible" ...)."""
@@ -269,12 +268,35 @@ def pauses() -> Iterator[float]:
         pause = min(pause * 2, LONGEST_PAUSE)
 
 
-def open_if_there(opener: Callable[[], R]) -> R | None:
+def open_if_there(opener: Callable[[str, int], R], path: str, count: int) -> R | None:
     """Raises: StoreError."""
     try:
-        return opener()
+        return opener(path, count)
     except FileNotFoundError:
         return None
+
+
+def reopen(
+    store: str, name: bytes, opener: Callable[[str, int], R], path: str, count: int
+) -> R | None:
+    """A revlog that was found missing or cut: it may be so, be written, or be put back just now.
+
+    Raises: StoreError when it ends within an entry and nobody writes it, or isn't put back.
+    """
+    untouched = 0  # times that nobody seemed to write it
+    for pause in pauses():
+        touch = read_touch(store, name)
+        revlog = open_if_there(opener, path, count)
+        if revlog is not None and revlog.is_sound():
+            return revlog
+        is_cut = revlog is not None and revlog.index.is_cut
+        if touch is Touch.APPEND or (touch is Touch.NONE and not is_cut):
+            return revlog
+        untouched += touch is Touch.NONE
+        if untouched > SECOND_LOOKS:
+            break
+        time.sleep(pause)
+    raise StoreError("the file isn't there, or ends within an entry", path)
 
 
 def attempt(repository: Repository, previous: Snapshot | None, is_last: bool) -> Snapshot:
@@ -390,11 +412,3 @@ def read_changelog(store: str, journal: Journal, previous: Changelog | None) -> 
         offsets = changelog.index.offsets
         changelog = cut_changelog(changelog, int(offsets.searchsorted(data_cut)))
     return changelog
-
-
-def read_or_empty(path: str, limit: int | None = None) -> bytes:
-    """Raises: StoreError."""
-    try:
-        return read_whole(path, limit)
-    except FileNotFoundError:
-        return b""

@@ -8,7 +8,7 @@ import hypothesis.strategies as st
 from hypothesis import example, given
 from mercurial import store
 
-from trunkline.hg.store.paths import PathEncoding, encoder
+from trunkline.hg.store.paths import PathEncoding, encode_dotencode, encoder
 
 NAMES = b"aux con.txt COM1 lpt9. nul .hg x.i y.d z.hg . ..a A _ ~ a.b.c com0 dot. \xc3\xa9"
 WORDS = st.sampled_from([*NAMES.split(b" "), b" ", b"a" * 40, b"Long_NAME." * 5])
@@ -28,7 +28,8 @@ PATH = st.builds(
 @example(b"data/" + b"x" * 200 + b"/....i")
 @example(b"data/foo.i/bar.d/bla.hg/hi:world?/HELLO.i")
 def test_dotencode_is_mercurials(path: bytes) -> None:
-    assert encoder(PathEncoding.DOTENCODE)(path) == store._pathencode(path)
+    assert encode_dotencode(path) == store._pathencode(path) == store._hybridencode(path, True)
+    assert encoder(PathEncoding.DOTENCODE)(path) == encode_dotencode(path)
 
 
 @given(PATH)
@@ -44,8 +45,3 @@ def test_escaped_is_mercurials(path: bytes) -> None:
 @given(PATH)
 def test_plain_is_mercurials(path: bytes) -> None:
     assert encoder(PathEncoding.PLAIN)(path) == store.encodedir(path)
-
-
-@given(PATH)
-def test_dotencode_is_mercurials_pure_python_too(path: bytes) -> None:
-    assert encoder(PathEncoding.DOTENCODE)(path) == store._hybridencode(path, True)

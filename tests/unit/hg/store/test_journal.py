@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trunkline.hg.store.journal import NO_JOURNAL, parse_journal, read_journal
+from trunkline.hg.store.journal import NO_JOURNAL, Touch, parse_journal, read_journal, read_touch
 
 LENGTHS = b"data/a.i\x0012\n00changelog.d\x00345\nobsstore\x000\n00changelog.i\x0064\n"
 BACKUPS = (
@@ -44,3 +44,17 @@ def test_no_file_is_no_journal(tmp_path: Path) -> None:
     assert read_journal(str(tmp_path)).lengths["obsstore"] == 0
     (tmp_path / "journal.backupfiles").write_bytes(BACKUPS)
     assert read_journal(str(tmp_path)).backups
+
+
+def test_touch_says_what_is_done_to_a_file(tmp_path: Path) -> None:
+    store = str(tmp_path)
+    assert read_touch(store, b"data/a.i") is Touch.NONE
+    (tmp_path / "journal").write_bytes(LENGTHS)
+    assert read_touch(store, b"data/a.i") is Touch.APPEND
+    assert read_touch(store, b"a.i") is Touch.NONE
+    (tmp_path / "journal.backupfiles").write_bytes(b"2\n\0data/a.i\0data/b.bck\0000\n")
+    assert read_touch(store, b"data/a.i") is Touch.RESTORE
+    (tmp_path / "journal.backupfiles").rename(tmp_path / "undo.backupfiles")
+    assert read_touch(store, b"data/a.i") is Touch.APPEND
+    (tmp_path / "lock").symlink_to("host:1")
+    assert read_touch(store, b"data/a.i") is Touch.RESTORE

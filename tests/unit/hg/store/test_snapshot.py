@@ -207,6 +207,49 @@ def test_a_damaged_store_is_an_error(path: Path) -> None:
         repository.snapshot()
 
 
+def test_a_filelog_that_is_cut_is_an_error_unless_it_is_being_written(path: Path) -> None:
+    snapshot = repositories.opened(path).snapshot()
+    store = path / ".hg/store"
+    filelog = store / "data/a.i"
+    whole = filelog.read_bytes()
+    for length in (3, 50, 64, len(whole) - 1):
+        filelog.write_bytes(whole[:length])
+        with pytest.raises(StoreError, match=r"ends within an entry \[.*/data/a\.i"):
+            snapshot.filelog(b"a")
+    (store / "journal").write_bytes(b"data/a.i\0%d\n" % len(whole))
+    found = snapshot.filelog(b"a")
+    assert found is not None
+    assert found.count == 3
+
+
+def test_a_filelog_that_is_being_put_back_is_waited_for(path: Path) -> None:
+    """What a transaction that is given up does to a file that has outgrown its inline form."""
+    snapshot = repositories.opened(path).snapshot()
+    store = path / ".hg/store"
+    (store / "journal").write_bytes(b"data/a.i\x001\n")
+    (store / "journal.backupfiles").write_bytes(b"2\n\0data/a.i\0data/b.bck\0000\n")
+    for data in (None, b"", (store / "data/a.i").read_bytes()[:100]):
+        whole = (store / "data/a.i").read_bytes()
+        (store / "data/a.i").unlink()
+        if data is not None:
+            (store / "data/a.i").write_bytes(data)
+        timer = threading.Timer(0.05, (store / "data/a.i").write_bytes, (whole,))
+        timer.start()
+        found = snapshot.filelog(b"a")
+        timer.join()
+        assert found is not None
+        assert found.count == 4
+
+
+def test_an_empty_filelog_has_no_revisions(path: Path) -> None:
+    """A strip leaves it so."""
+    hg(path, "strip", "-q", "-r", "0", config=("extensions.strip=",))
+    snapshot = repositories.opened(path).snapshot()
+    filelog = snapshot.filelog(b"a")
+    assert filelog is None or filelog.count == 0
+    assert snapshot.manifest().count == 0
+
+
 def test_a_missing_manifest_is_an_error(path: Path) -> None:
     snapshot = repositories.opened(path).snapshot()
     (path / ".hg/store/00manifest.i").unlink()
