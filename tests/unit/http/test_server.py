@@ -1,0 +1,284 @@
+"""The real program: its processes, signals and sockets."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from tests.compat.hg import INSTALLED
+from tests.compat.serving import Serving, trunkline_command
+from tests.unit.http.conftest import BIG_FILE, commit, head, new
+from tests.unit.http.test_app import copy, getbundle
+
+SECONDS = 60
+Start = Callable[..., Serving]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """A server of the test's own; it must end with 0 when told to."""
+    with ExitStack() as stack:
+
+        def one(path: Path, *options: str, command: list[str] | None = None) -> Serving:
+            words = command or trunkline_command(path, *options)
+            server = Serving(words, tmp_path / "server")
+            stack.callback(server.stop)
+            return server
+
+        yield one
+
+
+def connect(server: Serving) -> socket.socket:
+    host, _, port = server.address.rpartition(":")
+    return socket.create_connection((host.strip("[]"), int(port)), timeout=SECONDS)
+
+
+def ask(server: Serving, request: bytes) -> bytes:
+    """Everything until the server closes."""
+    with connect(server) as wire:
+        wire.sendall(request)
+        return read_all(wire)
+
+
+def read_all(wire: socket.socket) -> bytes:
+    parts = []
+    while data := wire.recv(1 << 20):
+        parts.append(data)
+    return b"".join(parts)
+
+
+def request(target: str, *headers: str, method: str = "GET", close: bool = True) -> bytes:
+    lines = [f"{method} {target} HTTP/1.1", "Host: hg.example", *headers]
+    if close:
+        lines.append("Connection: close")
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def children(pid: int) -> list[int]:
+    """Worker processes, oldest first."""
+    out = subprocess.run(
+        ["pgrep", "-P", str(pid), "-f", "spawn_main"], capture_output=True, text=True, check=False
+    ).stdout
+    return [int(word) for word in out.split()]
+
+
+def exists(pid: int) -> bool:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return False
+    return text.rpartition(")")[2].split()[0] != "Z"
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, "it didn't happen"
+        time.sleep(0.05)
+
+
+def test_clones_from_a_folder_and_says_one_line(made: Path, start: Start, tmp_path: Path) -> None:
+    server = start(made, "--workers", "2")
+    INSTALLED.run("clone", "-q", f"{server.url}/group/deep", tmp_path / "clone")
+    assert head(tmp_path / "clone") == head(made / "group" / "deep")
+    lines = [line for line in server.log().splitlines() if "listening" in line]
+    assert lines == [f"listening on {server.url}"]
+    assert len(children(server.pid)) == 2
+    assert "getbundle zstd ok" in server.log()
+
+
+def test_runs_as_a_module(made: Path, start: Start) -> None:
+    command = [sys.executable, "-m", *trunkline_command(made / "small")]
+    command[2] = "trunkline"
+    server = start(made, command=command)
+    assert ask(server, request("/?cmd=heads")).startswith(b"HTTP/1.1 200")
+
+
+def test_listens_on_ipv6(made: Path, start: Start) -> None:
+    program = str(Path(sys.executable).with_name("trunkline"))
+    command = [program, "serve", str(made / "small"), "--listen", "[::1]:0", "--workers", "1"]
+    server = start(made, command=command)
+    assert server.url.startswith("http://[::1]:")
+    assert b" 200 " in ask(server, request("/?cmd=heads"))[:20]
+
+
+def test_listens_on_a_unix_socket(made: Path, tmp_path: Path) -> None:
+    path = tmp_path / "t.sock"
+    program = str(Path(sys.executable).with_name("trunkline"))
+    command = [program, "serve", str(made / "small"), "--listen", f"unix:{path}"]
+    with subprocess.Popen([*command, "--workers", "1"], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == f"listening on unix:{path}\n".encode()
+        with socket.socket(socket.AF_UNIX) as wire:
+            wire.settimeout(SECONDS)
+            wire.connect(str(path))
+            wire.sendall(request("/?cmd=heads"))
+            assert read_all(wire).startswith(b"HTTP/1.1 200")
+        process.terminate()
+        assert process.wait(SECONDS) == 0
+    assert not path.exists()
+
+
+def test_pipelined_requests_are_answered_in_order(made: Path, start: Start) -> None:
+    server = start(made, "--workers", "1")
+    asked = ["small", "none", "group/deep", "small"]
+    requests = [request(f"/{name}?cmd=heads", close=False) for name in asked[:-1]]
+    answer = ask(server, b"".join([*requests, request(f"/{asked[-1]}?cmd=heads")]))
+    statuses = [int(part[:3]) for part in answer.split(b"HTTP/1.1 ")[1:]]
+    assert statuses == [200, 404, 200, 200]
+    assert answer.index(head(made / "small").encode()) < answer.index(
+        head(made / "group" / "deep").encode()
+    )
+
+
+def test_expect_100_continue(made: Path, start: Start) -> None:
+    server = start(made / "small", "--workers", "1")
+    headers = ["Expect: 100-continue", "Content-Length: 7", "X-HgArgs-Post: 7"]
+    with connect(server) as wire:
+        wire.sendall(request("/?cmd=lookup", *headers, method="POST"))
+        assert wire.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        wire.sendall(b"key=tip")
+        assert read_all(wire).endswith(f"1 {head(made / 'small')}\n".encode())
+
+
+def test_bytes_that_are_no_request_make_no_traceback(made: Path, start: Start) -> None:
+    server = start(made / "small", "--workers", "1")
+    for junk in [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"GET /\r\n\r\n",
+        request("/?cmd=heads", "Content-Length: x"),
+        request("/" + "a" * 70_000),
+        request("/", "X: " + "a" * 500_000),
+        request("/", *(f"X-HgArg-{number}: a" for number in range(1, 150))),
+        request("/\xff%zz?cmd=%zz&%00=\xff"),
+        b"GET http://hg.example/?cmd=heads HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        b"GET /?cmd=heads HTTP/1.0\r\n\r\n",
+    ]:
+        with connect(server) as wire:
+            wire.sendall(junk)
+            wire.shutdown(socket.SHUT_WR)
+            answer = read_all(wire)
+        assert not answer or answer[9:10] in b"24", answer[:100]
+    assert b" 200 " in ask(server, request("/?cmd=heads"))[:20]
+
+
+def test_sigterm_lets_a_running_reply_end(made: Path, start: Start) -> None:
+    server = start(made / "big", "--workers", "1")
+    with connect(server) as wire:
+        wire.sendall(request("/" + getbundle(made / "big")))
+        first = wire.recv(1000)
+        os.kill(server.pid, signal.SIGTERM)
+        time.sleep(0.5)
+        answer = first + read_all(wire)
+    assert answer.endswith(b"\r\n0\r\n\r\n")
+    assert len(answer) > BIG_FILE
+    with pytest.raises(OSError, match=r"refused|reset"):
+        ask(server, request("/?cmd=heads"))
+
+
+def test_sigterm_waits_no_longer_than_it_is_set_to(
+    made: Path, tmp_path: Path, start: Start
+) -> None:
+    settings = tmp_path / "s.toml"
+    settings.write_text("[server]\nstop_seconds = 1\n")
+    server = start(made / "big", "--workers", "1", "--settings", str(settings))
+    with connect(server) as wire:
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        wire.sendall(request("/" + getbundle(made / "big")))
+        wire.recv(1000)
+        begun = time.monotonic()
+        server.stop()  # asserts status 0
+        assert time.monotonic() - begun < 15
+        assert not read_broken(wire).endswith(b"\r\n0\r\n\r\n")
+
+
+def read_broken(wire: socket.socket) -> bytes:
+    parts = []
+    try:
+        while data := wire.recv(1 << 20):
+            parts.append(data)
+    except OSError:
+        pass
+    return b"".join(parts)
+
+
+def test_damage_in_the_middle_is_visible_to_the_client(
+    made: Path, start: Start, tmp_path: Path
+) -> None:
+    broken = copy(made / "big", tmp_path / "broken")
+    target = "/" + getbundle(broken)
+    data = broken / ".hg" / "store" / "data" / "blob.d"
+    with data.open("r+b") as file:
+        file.truncate(BIG_FILE // 2)
+    server = start(broken, "--workers", "1")
+    connection = http.client.HTTPConnection(server.address, timeout=SECONDS)
+    connection.request("GET", target)
+    reply = connection.getresponse()
+    if reply.status == 200:
+        with pytest.raises((http.client.IncompleteRead, ConnectionError)):
+            reply.read()
+        assert "aborted" in server.log()
+    else:
+        assert reply.status == 500
+    connection.close()
+    assert str(data) in server.log()
+
+
+def test_a_worker_that_dies_is_replaced(made: Path, start: Start) -> None:
+    server = start(made / "small", "--workers", "1")
+    (old,) = children(server.pid)
+    os.kill(old, signal.SIGKILL)
+    wait_for(lambda: bool(children(server.pid)) and children(server.pid) != [old])
+
+    def answers() -> bool:
+        try:
+            return ask(server, request("/?cmd=heads")).startswith(b"HTTP/1.1 200")
+        except OSError:
+            return False
+
+    wait_for(answers)
+
+
+def test_workers_leave_when_their_parent_is_killed(made: Path, tmp_path: Path) -> None:
+    server = Serving(trunkline_command(made / "small", "--workers", "2"), tmp_path / "server")
+    workers = children(server.pid)
+    assert len(workers) == 2
+    server._process.kill()
+    server._process.wait(SECONDS)
+    wait_for(lambda: not any(exists(pid) for pid in workers))
+
+
+def test_no_child_is_left_after_the_end(tmp_path: Path) -> None:
+    """A repository that goes through the bridge has `hg` processes of its own."""
+    repository = new(tmp_path / "r", "[hooks]\npreoutgoing = true\n")
+    commit(repository, "a", b"1", "one")
+    server = Serving(trunkline_command(repository, "--workers", "1"), tmp_path / "server")
+    INSTALLED.run("clone", "-q", server.url, tmp_path / "clone")
+    (worker,) = children(server.pid)
+    out = subprocess.run(["pgrep", "-P", str(worker)], capture_output=True, text=True, check=False)
+    processes = [int(word) for word in out.stdout.split()]
+    assert processes
+    server.stop()
+    wait_for(lambda: not any(exists(pid) for pid in [worker, *processes]))
+
+
+def test_log_goes_to_its_file_as_json(made: Path, start: Start, tmp_path: Path) -> None:
+    log = tmp_path / "access.log"
+    settings = tmp_path / "s.toml"
+    settings.write_text(f'[log]\naccess = "{log}"\nformat = "json"\n')
+    server = start(made / "small", "--settings", str(settings))
+    ask(server, request("/?cmd=heads", "User-Agent: test/1"))
+    wait_for(lambda: log.exists() and bool(log.read_text()))
+    line = json.loads(log.read_text())
+    assert (line["command"], line["status"], line["user_agent"]) == ("heads", 200, "test/1")
+    assert "heads" not in server.log()
