@@ -2,13 +2,16 @@
 
 No lock is taken, so the store may be written to meanwhile; nothing is trusted that can't be seen:
 
-- Names come first, the running transaction's journal before `fncache`.
+- Names are those of `fncache`: it is written before a transaction ends, and no snapshot has
+  changesets of one that hasn't ended.
 - Sizes are taken by `stat`. When the store was *quiet* -- no journal, the changelog exactly the
   snapshot's, and the folder's mtime and the changelog's stat unmoved from before to after -- no
   transaction was at work, and the sizes are the snapshot's.
 - Otherwise each revlog that may have grown since the snapshot is cut at its last revision of a
-  changeset that the snapshot has. Those are the ones in the journal, and the ones modified since
-  the changelog was last written: all that a later transaction writes is newer than that.
+  changeset that the snapshot has. Those are the ones in the journal, and the ones whose ctime is
+  not before the time that the changelog was last written: all that a later transaction writes is
+  newer than that. (An mtime proves nothing: where a file of the same second is replaced or
+  appended to, Mercurial sets it to a second after what it was.)
 
 Whatever is appended later stands behind the bytes that were counted.
 """
@@ -127,14 +130,9 @@ class Lister:
         if changelog.revisions != self._changesets:
             raise StoreError("fewer changesets than the snapshot has", folder.join(CHANGELOG))
         is_at_snapshot = before.changelog is None or before.changelog[1] == changelog.index_size
-        if is_at_snapshot:
-            since = written_at(before)
-        elif before.locked_at is not None and journal.get(CHANGELOG) == changelog.index_size:
-            # Longer, but by the running transaction alone: all it wrote is newer than its lock.
-            since = before.locked_at
-        else:
-            since = 0
-        names = store_names(folder, self._layout.requirements, journal)
+        # A changelog that has grown already doesn't tell any more since when.
+        since = written_at(before) if is_at_snapshot else 0
+        names = store_names(folder, self._layout.requirements)
         found = find(folder, names, since)
         manifest = find(folder, MANIFEST, since)
         if not (is_at_snapshot and is_quiet(before, folder.state())):
@@ -209,7 +207,7 @@ class Lister:
 
 
 def find(folder: StoreFolder, listed: StoreNames, since: int) -> Found:
-    """The files that are there. What was modified at `since` (ns) or later may have grown."""
+    """The files that are there. What was changed at `since` (ns) or later may have grown."""
     stat, descriptor = os.stat, folder.descriptor
     files, grown = Files(), []
     names, paths, sizes, kinds = files.names, files.paths, files.sizes, files.kinds
@@ -229,14 +227,14 @@ def find(folder: StoreFolder, listed: StoreNames, since: int) -> Found:
             if size < ENTRY_LENGTH:
                 data = None
                 continue
-            is_grown = file.st_mtime_ns >= since
+            is_grown = file.st_ctime_ns >= since
             if data is not None:
                 if data_name[:-1] == name[:-1]:
                     names.append(data_name)
                     paths.append(data_path)
                     sizes.append(data.st_size)
                     kinds.append(DATA)
-                    if is_grown or data.st_mtime_ns >= since:
+                    if is_grown or data.st_ctime_ns >= since:
                         is_grown = True
                         grown.append(len(names) - 1)
                     kinds.append(INDEX)

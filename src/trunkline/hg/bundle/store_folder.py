@@ -25,7 +25,6 @@ class StoreState(NamedTuple):
     """
 
     folder_mtime: int
-    locked_at: int | None
     changelog: tuple[int, int, int, int] | None
     is_journal_there: bool
 
@@ -51,10 +50,10 @@ class StoreFolder:
         """A descriptor to read from. Raises: FileNotFoundError and other OSError."""
         return os.open(name, READ, dir_fd=self.descriptor)
 
-    def stat(self, name: bytes, follows_link: bool = True) -> os.stat_result | None:
+    def stat(self, name: bytes) -> os.stat_result | None:
         """None when there is no such file. Raises: StoreError."""
         try:
-            return os.stat(name, dir_fd=self.descriptor, follow_symlinks=follows_link)
+            return os.stat(name, dir_fd=self.descriptor)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -72,10 +71,8 @@ class StoreFolder:
 
     def state(self) -> StoreState:
         changelog = self.stat(CHANGELOG)
-        lock = self.stat(b"lock", follows_link=False)  # a link to no file
         return StoreState(
             os.fstat(self.descriptor).st_mtime_ns,
-            None if lock is None else lock.st_mtime_ns,
             None
             if changelog is None
             else (
