@@ -64,6 +64,7 @@ from trunkline.hg.node import Node
 from trunkline.hg.store.bookmarks import parse_bookmarks
 from trunkline.hg.store.changelog import Changelog, cut_changelog, parse_changelog
 from trunkline.hg.store.journal import (
+    NO_JOURNAL,
     Journal,
     Touch,
     is_locked,
@@ -241,7 +242,7 @@ class Snapshot:
             return
         data = read_or_empty(path, None if index.is_inline else len(index.raw))
         now = parse_changelog(data, path)
-        if not now.index.raw[4:].startswith(index.raw[4:]):
+        if not goes_on_from(now, self.changelog):
             raise StoreError("changesets were stripped while they were being read", path)
 
 
@@ -309,7 +310,7 @@ def attempt(repository: Repository, previous: Snapshot | None, is_last: bool) ->
     files = read_state_files(layout, journal)
     if read_moment(layout, read_journal(store)) != before:
         raise Moved
-    if not is_last and is_half_way(layout, changelog, files, previous):
+    if not is_last and is_half_way(layout, journal, changelog, files, previous):
         raise Moved
     if previous is not None and previous.is_of(changelog, files):
         previous.move_to(before)
@@ -318,17 +319,28 @@ def attempt(repository: Repository, previous: Snapshot | None, is_last: bool) ->
 
 
 def is_half_way(
-    layout: Layout, changelog: Changelog, files: StateFiles, previous: Snapshot | None
+    layout: Layout,
+    journal: Journal,
+    changelog: Changelog,
+    files: StateFiles,
+    previous: Snapshot | None,
 ) -> bool:
     """Whether a rollback or strip seems to be under way that no journal tells of."""
     store = layout.store_path
     if not is_locked(store):
         return False
-    if previous is not None and not changelog.index.raw.startswith(previous.changelog.index.raw):
+    if previous is not None and not goes_on_from(changelog, previous.changelog):
         return True
+    if journal is not NO_JOURNAL:
+        return False
     return is_half_copy(store + "/phaseroots", files.phaseroots) or is_half_copy(
         layout.bookmarks_path, files.bookmarks
     )
+
+
+def goes_on_from(changelog: Changelog, older: Changelog) -> bool:
+    """Whether it has all changesets of the older one. The header may be of another form."""
+    return changelog.index.raw[4:].startswith(older.index.raw[4:])
 
 
 def is_half_copy(path: str, data: bytes) -> bool:

@@ -178,6 +178,50 @@ def test_an_empty_repository_has_an_empty_snapshot(tmp_path: Path) -> None:
     snapshot.check()
 
 
+@pytest.mark.parametrize("options", [(), ("-B",)])
+def test_a_share_is_read_from_its_source(path: Path, options: tuple[str, ...]) -> None:
+    share = path.parent / "share"
+    hg(path, "share", "-q", *options, ".", str(share), config=("extensions.share=",))
+    repository = repositories.opened(share)
+    first = repository.snapshot()
+    own = {} if not options else {b"mark": first.changelog.node(2)}
+    assert (first.changelog.count, dict(first.bookmarks)) == (4, own)
+    (path / "a").write_bytes(b"more\n")
+    hg(path, "commit", "-m", "more", "-u", "x")
+    hg(path, "bookmark", "second", "-r", "4")
+    second = repository.snapshot()
+    assert second.changelog.count == 5
+    filelog = second.filelog(b"a")
+    assert filelog is not None
+    assert filelog.text(4) == b"more\n"
+    assert (b"second" in second.bookmarks) == bool(options)
+
+
+def test_phases_that_a_rollback_is_putting_back_are_waited_for(path: Path) -> None:
+    """`hg rollback` removes phaseroots before it writes it: nothing secret may be seen then."""
+    hg(path, "phase", "--secret", "--force", "-r", "2")
+    hg(path, "phase", "--public", "-r", "1")
+    store = path / ".hg/store"
+    roots = (store / "phaseroots").read_bytes()
+    assert roots.startswith(b"2 ")
+    (store / "undo.backup.phaseroots.bck").write_bytes(roots)
+    for data in (None, b"", roots[:20]):
+        (store / "phaseroots").unlink()
+        if data is not None:
+            (store / "phaseroots").write_bytes(data)
+        (store / "lock").symlink_to("host:1")
+        timer = threading.Timer(0.05, put_back, (store, roots))
+        timer.start()
+        snapshot = repositories.opened(path).snapshot()
+        timer.join()
+        assert snapshot.phases.secret == {2, 3}
+
+
+def put_back(store: Path, roots: bytes) -> None:
+    (store / "phaseroots").write_bytes(roots)
+    (store / "lock").unlink()
+
+
 def test_requirements_that_change_are_noticed(path: Path) -> None:
     repository = repositories.opened(path)
     repository.snapshot()
