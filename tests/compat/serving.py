@@ -92,7 +92,8 @@ class Serving:
 
 def trunkline_command(path: Path, *options: str) -> list[str]:
     program = Path(sys.executable).with_name("trunkline")
-    return [str(program), "serve", str(path), "--listen", "127.0.0.1:0", *options]
+    command = [str(program), "serve", str(path), "--listen", "127.0.0.1:0", *options]
+    return command if "--workers" in options else [*command, "--workers", "1"]
 
 
 def stock_command(path: Path, *options: str) -> list[str]:

@@ -30,6 +30,7 @@ START_SECONDS = 30
 STOP_SECONDS = 0.8  # killdaemons.py loses patience after one second
 READY = re.compile(rb"listening on http://([^:/\s]+):(\d+)")
 FIRST_HEADERS = ("server", "date", "etag", "location")
+SETTINGS = Path(__file__).with_name("trunkline.toml")
 SPELLED = {"etag": "ETag", "www-authenticate": "WWW-Authenticate"}
 
 Headers = list[tuple[str, str]]
@@ -124,8 +125,10 @@ class Front:
 
     def _connection(self, connection: socket.socket, peer: str) -> None:
         with connection, contextlib.suppress(OSError, Broken):
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             client_in, client_out = connection.makefile("rb"), connection.makefile("wb")
             with socket.create_connection(self._upstream) as server:
+                server.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 server_in, server_out = server.makefile("rb"), server.makefile("wb")
                 while self._exchange(peer, client_in, client_out, server_in, server_out):
                     pass
@@ -171,7 +174,7 @@ def start_trunkline(ask: Mapping[str, Any]) -> tuple[subprocess.Popen[bytes], tu
     error_log = Path(ask["error_log"] or os.devnull)
     with error_log.open("ab") as errors:
         process = subprocess.Popen(
-            [str(program), "serve", ask["path"], "--listen", "127.0.0.1:0", *options],
+            [str(program), "serve", ask["path"], "--settings", str(SETTINGS), *options],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,

@@ -76,7 +76,7 @@ def source_release(release: str) -> Path:
     target = CACHE / f"mercurial-{release}"
     if not (target / "tests" / "run-tests.py").exists():
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-        command += ["--disable-pip-version-check", "--no-build-isolation"]
+        command += ["--disable-pip-version-check"]
         command += ["--no-binary", "mercurial", "--dest", str(CACHE), f"mercurial=={release}"]
         subprocess.run(command, check=True)
         with tarfile.open(CACHE / f"mercurial-{release}.tar.gz") as archive:
@@ -90,7 +90,7 @@ def run_tests(source: Path, tests: Iterable[str], is_stock: bool, jobs: int) -> 
     output.mkdir(parents=True)
     programs = Path(sys.executable).parent
     command = [sys.executable, "run-tests.py", f"--with-hg={programs / 'hg'}", f"-j{jobs}"]
-    command += ["--json", "--nodiff", f"--outputdir={output}", "--timeout=900"]
+    command += ["--json", f"--outputdir={output}", "--timeout=900"]
     if not is_stock:
         redirect = Path(__file__).with_name("redirect.py")
         command.append(f"--extra-config-opt=extensions.trunkline_serve={redirect}")
@@ -99,9 +99,15 @@ def run_tests(source: Path, tests: Iterable[str], is_stock: bool, jobs: int) -> 
         "PATH": f"{programs}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
         "PYTHONPATH": sysconfig.get_path("purelib"),
     }
-    subprocess.run(
-        [*command, *tests], cwd=source / "tests", env=environment, stdout=sys.stderr, check=False
-    )
+    with (output / "run-tests.log").open("wb") as log:
+        subprocess.run(
+            [*command, *tests],
+            cwd=source / "tests",
+            env=environment,
+            stdout=log,
+            stderr=log,
+            check=False,
+        )
     text = (output / "report.json").read_text()
     report = json.loads(text.removeprefix("testreport ="))
     return [
