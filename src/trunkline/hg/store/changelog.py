@@ -110,6 +110,11 @@ def cut_changelog(changelog: Changelog, count: int) -> Changelog:
     return Changelog(changelog.path, cut, changelog.held)
 
 
+def goes_on_from(changelog: Changelog, older: Changelog) -> bool:
+    """Whether it has all changesets of the older one. The header may be of another form."""
+    return changelog.index.raw[4:].startswith(older.index.raw[4:])
+
+
 def parse_changeset(text: bytes) -> ChangesetText:
     """Raises: StoreError."""
     if not text:

@@ -6,8 +6,9 @@ import os
 from threading import Lock
 
 from trunkline.config.hgconfig import HgConfig
+from trunkline.hg.store.capture import take
 from trunkline.hg.store.requirements import Layout, read_layout
-from trunkline.hg.store.snapshot import Snapshot, take
+from trunkline.hg.store.snapshot import Snapshot
 from trunkline.hg.store.stamp import Stamp, read_stamp
 
 LayoutStamps = tuple[Stamp | None, ...]

@@ -50,34 +50,27 @@ stamps.
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from hashlib import sha256
 from threading import Lock
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 from weakref import ReferenceType, ref
 
 from trunkline.errors import StoreError
 from trunkline.hg.node import Node
 from trunkline.hg.store.bookmarks import parse_bookmarks
-from trunkline.hg.store.changelog import Changelog, cut_changelog, parse_changelog
-from trunkline.hg.store.journal import (
-    NO_JOURNAL,
-    Journal,
-    Touch,
-    is_locked,
-    read_journal,
-    read_or_empty,
-    read_touch,
-)
+from trunkline.hg.store.changelog import Changelog, goes_on_from, parse_changelog
+from trunkline.hg.store.journal import Touch, read_journal, read_or_empty, read_touch
 from trunkline.hg.store.obsmarkers import ObsMarkers
 from trunkline.hg.store.paths import encoder, path_encoding
+from trunkline.hg.store.patience import pauses
 from trunkline.hg.store.phases import Phases, known_roots, parse_roots
 from trunkline.hg.store.requirements import Layout
 from trunkline.hg.store.revlog import ColumnRevlog, Revlog, open_columns, open_rows
-from trunkline.hg.store.stamp import Stamp, read_stamp
+from trunkline.hg.store.stamp import read_stamp
+from trunkline.hg.store.state import Moment, StateFiles, read_moment
 
 if TYPE_CHECKING:
     from trunkline.hg.store.repository import Repository
@@ -85,45 +78,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound=Revlog)
 
-PATIENCE: Final = 2.0  # seconds until a store that keeps moving is given up
-FIRST_PAUSE: Final = 0.001  # seconds; each next one is twice as long
 SECOND_LOOKS: Final = 3  # at a file that ends within an entry though nobody seems to write it
-LONGEST_PAUSE: Final = 0.1  # seconds
-
-# Files that decide which obsolete changesets are hidden, read by `visibility`. In `.hg`.
-VISIBILITY_FILES: Final = ("/dirstate", "/localtags", "/merge/state2", "/merge/state")
-
-# By Mercurial from 6.4 on, and before.
-UNDO_BACKUPS: Final = ("undo.backup.%s.bck", "undo.backup.%s", "undo.%s")
-
-DIRSTATE_PARENTS: Final = 40  # bytes from the start
-DIRSTATE_V2_PARENTS: Final = 76
-
-
-class Moment(NamedTuple):
-    """What is compared to know whether anything moved."""
-
-    changelog: tuple[int | None, ...] | Stamp | None
-    obsstore: tuple[int | None, ...] | Stamp | None
-    phaseroots: Stamp | None
-    bookmarks: Stamp | None
-    visibility: tuple[Stamp | None, ...]
-
-
-class StateFiles(NamedTuple):
-    """The bytes of all that decides, beside the changelog, what may be seen."""
-
-    phaseroots: bytes
-    bookmarks: bytes
-    obsstore: bytes
-    parents: bytes
-    local_tags: bytes
-    merge: bytes
-    old_merge: bytes
-
-
-class Moved(Exception):
-    """Something was written while we read."""
 
 
 class Snapshot:
@@ -246,29 +201,6 @@ class Snapshot:
             raise StoreError("changesets were stripped while they were being read", path)
 
 
-def take(repository: Repository, previous: Snapshot | None) -> Snapshot:
-    """The state of now. Raises: StoreError when the store won't hold still."""
-    for pause in pauses():
-        try:
-            return attempt(repository, previous, is_last=False)
-        except Moved:
-            time.sleep(pause)
-    try:
-        return attempt(repository, previous, is_last=True)
-    except Moved:
-        path = repository.store_path
-        raise StoreError("the store keeps changing under the reader", path) from None
-
-
-def pauses() -> Iterator[float]:
-    """Seconds to wait between attempts: PATIENCE in all."""
-    deadline = time.monotonic() + PATIENCE
-    pause = FIRST_PAUSE
-    while time.monotonic() < deadline:
-        yield pause
-        pause = min(pause * 2, LONGEST_PAUSE)
-
-
 def open_if_there(opener: Callable[[str, int], R], path: str, count: int) -> R | None:
     """Raises: StoreError."""
     try:
@@ -298,129 +230,3 @@ def reopen(
             break
         time.sleep(pause)
     raise StoreError("the file isn't there, or ends within an entry", path)
-
-
-def attempt(repository: Repository, previous: Snapshot | None, is_last: bool) -> Snapshot:
-    """Raises: Moved, StoreError."""
-    layout = repository.layout
-    store = layout.store_path
-    journal = read_journal(store)
-    before = read_moment(layout, journal)
-    changelog = read_changelog(store, journal, None if previous is None else previous.changelog)
-    files = read_state_files(layout, journal)
-    if read_moment(layout, read_journal(store)) != before:
-        raise Moved
-    if not is_last and is_half_way(layout, journal, changelog, files, previous):
-        raise Moved
-    if previous is not None and previous.is_of(changelog, files):
-        previous.move_to(before)
-        return previous
-    return Snapshot(repository, before, changelog, files)
-
-
-def is_half_way(
-    layout: Layout,
-    journal: Journal,
-    changelog: Changelog,
-    files: StateFiles,
-    previous: Snapshot | None,
-) -> bool:
-    """Whether a rollback or strip seems to be under way that no journal tells of."""
-    store = layout.store_path
-    if not is_locked(store):
-        return False
-    if previous is not None and not goes_on_from(changelog, previous.changelog):
-        return True
-    if journal is not NO_JOURNAL:
-        return False
-    return is_half_copy(store + "/phaseroots", files.phaseroots) or is_half_copy(
-        layout.bookmarks_path, files.bookmarks
-    )
-
-
-def goes_on_from(changelog: Changelog, older: Changelog) -> bool:
-    """Whether it has all changesets of the older one. The header may be of another form."""
-    return changelog.index.raw[4:].startswith(older.index.raw[4:])
-
-
-def is_half_copy(path: str, data: bytes) -> bool:
-    """Whether `data` is what a copy of the file's `undo` backup looks like on the way."""
-    folder, name = os.path.split(path)
-    for pattern in UNDO_BACKUPS:
-        backup = read_or_empty(f"{folder}/{pattern % name}")
-        if len(data) < len(backup) and backup.startswith(data):
-            return True
-    return False
-
-
-def read_state_files(layout: Layout, journal: Journal) -> StateFiles:
-    """Raises: StoreError."""
-    store, hg_path = layout.store_path, layout.hg_path
-    parents = DIRSTATE_V2_PARENTS if "dirstate-v2" in layout.requirements else DIRSTATE_PARENTS
-    return StateFiles(
-        read_or_empty(current_path(store, "phaseroots", journal)),
-        read_or_empty(bookmarks_path(layout, journal)),
-        read_or_empty(store + "/obsstore", journal.lengths.get("obsstore")),
-        read_or_empty(hg_path + "/dirstate", parents),
-        read_or_empty(hg_path + "/localtags"),
-        read_or_empty(hg_path + "/merge/state2"),
-        read_or_empty(hg_path + "/merge/state"),
-    )
-
-
-def read_moment(layout: Layout, journal: Journal) -> Moment:
-    """Raises: StoreError."""
-    store = layout.store_path
-    return Moment(
-        stamp_changelog(store, journal),
-        stamp_appended(store + "/obsstore", journal.lengths.get("obsstore")),
-        read_stamp(current_path(store, "phaseroots", journal)),
-        read_stamp(bookmarks_path(layout, journal)),
-        tuple(read_stamp(layout.hg_path + name) for name in VISIBILITY_FILES),
-    )
-
-
-def stamp_changelog(store: str, journal: Journal) -> tuple[int | None, ...] | Stamp | None:
-    if "00changelog.i" in journal.backups:
-        return read_stamp(current_path(store, "00changelog.i", journal))
-    index, data = journal.lengths.get("00changelog.i"), journal.lengths.get("00changelog.d")
-    if index is None and data is None:
-        return read_stamp(store + "/00changelog.i")
-    stamp = read_stamp(store + "/00changelog.i")
-    return (None if stamp is None else stamp.inode, index, data)
-
-
-def stamp_appended(path: str, cut: int | None) -> tuple[int | None, ...] | Stamp | None:
-    stamp = read_stamp(path)
-    return stamp if cut is None else (None if stamp is None else stamp.inode, cut)
-
-
-def current_path(folder: str, name: str, journal: Journal) -> str:
-    """Where to find what a file held before the transaction in progress."""
-    path = f"{folder}/{name}"
-    backup = journal.backups.get(name)
-    if not backup:
-        return path
-    # A backup that isn't here: of a share's own bookmarks; or the transaction has just ended,
-    # which the stamps tell.
-    backup_path = f"{folder}/{backup}"
-    return backup_path if os.path.exists(backup_path) else path
-
-
-def bookmarks_path(layout: Layout, journal: Journal) -> str:
-    folder, name = os.path.split(layout.bookmarks_path)
-    return current_path(folder, name, journal) if journal.backups else layout.bookmarks_path
-
-
-def read_changelog(store: str, journal: Journal, previous: Changelog | None) -> Changelog:
-    """Raises: StoreError."""
-    path = store + "/00changelog.i"
-    is_replaced = "00changelog.i" in journal.backups
-    cut = None if is_replaced else journal.lengths.get("00changelog.i")
-    data = read_or_empty(current_path(store, "00changelog.i", journal), cut)
-    changelog = parse_changelog(data, path, previous)
-    data_cut = journal.lengths.get("00changelog.d")
-    if cut is None and data_cut is not None and not is_replaced:
-        offsets = changelog.index.offsets
-        changelog = cut_changelog(changelog, int(offsets.searchsorted(data_cut)))
-    return changelog
