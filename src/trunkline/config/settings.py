@@ -55,8 +55,17 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True):
     ] = 8
     handles: Annotated[
         int,
-        unit("repositories", "Repositories that a worker keeps open, least recent out.", ge=1),
+        unit("repositories", "That a worker keeps open, least recently used out.", ge=1),
     ] = 256
+    handles_bytes: Annotated[
+        int,
+        unit(
+            "bytes",
+            "Of the changelog and manifest indexes of the repositories that a worker keeps open; "
+            "one is kept whatever its size. They take about three times this in memory.",
+            ge=1,
+        ),
+    ] = 64 * MiB
     stop_seconds: Annotated[
         int,
         unit("seconds", "SIGTERM and SIGINT let running replies go on for so long.", ge=1),
@@ -114,6 +123,15 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
             ge=8 * KiB,
         ),
     ] = 408 * KiB
+    head_seconds: Annotated[
+        int,
+        unit(
+            "seconds",
+            "Until a request's head is there in full, counted from the end of the request before "
+            "it on the same connection: the connection is closed.",
+            ge=1,
+        ),
+    ] = 60
     post_args_bytes: Annotated[
         int, unit("bytes", "Of arguments in a body (`X-HgArgs-Post`): 413.", ge=1)
     ] = 16 * MiB

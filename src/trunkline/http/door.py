@@ -66,7 +66,8 @@ class Door:
     def __init__(self, settings: Settings, roots: Roots | None = None) -> None:
         self._settings = settings
         self._roots = roots or mount_paths(settings.paths)
-        self._handles = Handles(settings.config, settings.server.handles)
+        server = settings.server
+        self._handles = Handles(settings.config, server.handles, server.handles_bytes)
         self._catalogue = Catalogue(self._roots, settings.index, self._handles.config)
         self._allow_anonymous = settings.allow_write == "anonymous"
         self.server_header = configured_server_header(settings)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from threading import Lock
 
 from trunkline.config.hgconfig import HgConfig
@@ -16,13 +18,27 @@ from trunkline.hg.wire.served import Served
 from trunkline.http.roots import Identity, repository_identity
 
 
-class Handles:
-    """At most `limit` of them, least recently used out. Thread-safe."""
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """`weight` is the size of the indexes that a snapshot holds. Units: bytes."""
 
-    def __init__(self, overrides: Sequence[str], limit: int) -> None:
+    identity: Identity
+    served: Served
+    weight: int
+
+
+class Handles:
+    """At most `limit` of them and `limit_bytes` of their indexes, least recently used out.
+
+    Thread-safe.
+    """
+
+    def __init__(self, overrides: Sequence[str], limit: int, limit_bytes: int) -> None:
         self._overrides = tuple(overrides)
         self._limit = limit
-        self._open: OrderedDict[str, tuple[Identity, Served]] = OrderedDict()
+        self._limit_bytes = limit_bytes
+        self._open: OrderedDict[str, Handle] = OrderedDict()
+        self._weight = 0
         self._lock = Lock()
 
     def get(self, path: str) -> Served:
@@ -37,18 +53,36 @@ class Handles:
         config = self.config(path)
         with self._lock:
             known = self._open.get(path)
-            if known is not None and known[0] == identity and known[1].config is config:
+            if known is not None and known.identity == identity and known.served.config is config:
                 self._open.move_to_end(path)
-                return known[1]
+                return known.served
         check(config)
         served = Served.open(path, config, Bridge(path, self._overrides))
-        with self._lock:
-            self._open[path] = (identity, served)
-            self._open.move_to_end(path)
-            while len(self._open) > self._limit:
-                self._open.popitem(last=False)
+        self._keep(path, Handle(identity, served, index_bytes(served)))
         return served
+
+    def _keep(self, path: str, handle: Handle) -> None:
+        with self._lock:
+            old = self._open.pop(path, None)
+            self._weight += handle.weight - (old.weight if old else 0)
+            self._open[path] = handle
+            while len(self._open) > 1 and (
+                len(self._open) > self._limit or self._weight > self._limit_bytes
+            ):
+                _, gone = self._open.popitem(last=False)
+                self._weight -= gone.weight
 
     def config(self, path: str) -> HgConfig:
         """Raises: StoreError."""
         return read_config(path, self._overrides)
+
+
+def index_bytes(served: Served) -> int:
+    """0 for one that the bridge serves: it holds nothing here."""
+    if served.repository is None:
+        return 0
+    size = 0
+    for name in ("00changelog.i", "00manifest.i"):
+        with suppress(OSError):
+            size += os.stat(os.path.join(served.repository.store_path, name)).st_size
+    return size

@@ -83,11 +83,14 @@ def test_hidden_repository_is_served(made: Path) -> None:
     assert get(make_app(made), "/secretive?cmd=heads").status == 200
 
 
-def test_a_thousand_repositories_keep_few_handles(made: Path, tmp_path: Path) -> None:
-    app = make_app(made, server=Server(handles=1))
+@pytest.mark.parametrize("limit", [Server(handles=1), Server(handles_bytes=1)])
+def test_many_repositories_keep_few_handles(made: Path, limit: Server) -> None:
+    app = make_app(made, server=limit)
     for name in ("small", "group/deep", "small"):
         assert get(app, f"/{name}?cmd=heads").status == 200
-    assert len(app._door._handles._open) == 1
+    handles = app._door._handles
+    assert len(handles._open) == 1
+    assert handles._weight == next(iter(handles._open.values())).weight > 0
 
 
 def test_changed_hgrc_counts_at_once(tmp_path: Path) -> None:

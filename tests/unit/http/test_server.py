@@ -38,6 +38,18 @@ def start(tmp_path: Path) -> Iterator[Start]:
         yield one
 
 
+@pytest.fixture(scope="module")
+def shared(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    """One server of the folder `made` for tests that leave it as it is."""
+    folder = tmp_path_factory.mktemp("shared")
+    settings = folder / "s.toml"
+    settings.write_text("[limits]\nhead_seconds = 2\nheader_bytes = 10000\n")
+    options = ("--workers", "1", "--settings", str(settings))
+    server = Serving(trunkline_command(made, *options), folder)
+    yield server
+    server.stop()
+
+
 def connect(server: Serving) -> socket.socket:
     host, _, port = server.address.rpartition(":")
     return socket.create_connection((host.strip("[]"), int(port)), timeout=SECONDS)
@@ -55,6 +67,14 @@ def read_all(wire: socket.socket) -> bytes:
     while data := wire.recv(1 << 20):
         parts.append(data)
     return b"".join(parts)
+
+
+def read_until_broken(wire: socket.socket) -> bytes:
+    try:
+        wire.shutdown(socket.SHUT_WR)
+        return read_all(wire)
+    except OSError:  # refused before it was read to its end
+        return b""
 
 
 def request(target: str, *headers: str, method: str = "GET", close: bool = True) -> bytes:
@@ -129,11 +149,10 @@ def test_listens_on_a_unix_socket(made: Path, tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_pipelined_requests_are_answered_in_order(made: Path, start: Start) -> None:
-    server = start(made, "--workers", "1")
+def test_pipelined_requests_are_answered_in_order(made: Path, shared: Serving) -> None:
     asked = ["small", "none", "group/deep", "small"]
     requests = [request(f"/{name}?cmd=heads", close=False) for name in asked[:-1]]
-    answer = ask(server, b"".join([*requests, request(f"/{asked[-1]}?cmd=heads")]))
+    answer = ask(shared, b"".join([*requests, request(f"/{asked[-1]}?cmd=heads")]))
     statuses = [int(part[:3]) for part in answer.split(b"HTTP/1.1 ")[1:]]
     assert statuses == [200, 404, 200, 200]
     assert answer.index(head(made / "small").encode()) < answer.index(
@@ -141,35 +160,49 @@ def test_pipelined_requests_are_answered_in_order(made: Path, start: Start) -> N
     )
 
 
-def test_expect_100_continue(made: Path, start: Start) -> None:
-    server = start(made / "small", "--workers", "1")
+def test_expect_100_continue(made: Path, shared: Serving) -> None:
     headers = ["Expect: 100-continue", "Content-Length: 7", "X-HgArgs-Post: 7"]
-    with connect(server) as wire:
-        wire.sendall(request("/?cmd=lookup", *headers, method="POST"))
+    with connect(shared) as wire:
+        wire.sendall(request("/small?cmd=lookup", *headers, method="POST"))
         assert wire.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
         wire.sendall(b"key=tip")
         assert read_all(wire).endswith(f"1 {head(made / 'small')}\n".encode())
 
 
-def test_bytes_that_are_no_request_make_no_traceback(made: Path, start: Start) -> None:
-    server = start(made / "small", "--workers", "1")
+def test_bytes_that_are_no_request_make_no_traceback(shared: Serving) -> None:
     for junk in [
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
         b"GET /\r\n\r\n",
-        request("/?cmd=heads", "Content-Length: x"),
+        request("/small?cmd=heads", "Content-Length: x"),
         request("/" + "a" * 70_000),
         request("/", "X: " + "a" * 500_000),
         request("/", *(f"X-HgArg-{number}: a" for number in range(1, 150))),
         request("/\xff%zz?cmd=%zz&%00=\xff"),
-        b"GET http://hg.example/?cmd=heads HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
-        b"GET /?cmd=heads HTTP/1.0\r\n\r\n",
+        b"GET http://hg.example/small?cmd=heads HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        b"GET /small?cmd=heads HTTP/1.0\r\n\r\n",
     ]:
-        with connect(server) as wire:
+        with connect(shared) as wire:
             wire.sendall(junk)
-            wire.shutdown(socket.SHUT_WR)
-            answer = read_all(wire)
+            answer = read_until_broken(wire)
         assert not answer or answer[9:10] in b"24", answer[:100]
-    assert b" 200 " in ask(server, request("/?cmd=heads"))[:20]
+    assert b" 200 " in ask(shared, request("/small?cmd=heads"))[:20]
+    shared.check_log()
+
+
+def test_head_of_a_request_past_its_limit(shared: Serving) -> None:
+    def ask_with(size: int) -> bytes:
+        return ask(shared, request("/small?cmd=heads", "X: " + "a" * size))[:12]
+
+    assert ask_with(8_000) == b"HTTP/1.1 200"
+    assert ask_with(100_000) == b"HTTP/1.1 431"
+
+
+def test_head_of_a_request_that_takes_too_long(shared: Serving) -> None:
+    with connect(shared) as wire:
+        begun = time.monotonic()
+        wire.sendall(b"GET /small?cmd=he")
+        assert read_all(wire) == b""
+        assert 1 < time.monotonic() - begun < 20
 
 
 def test_sigterm_lets_a_running_reply_end(made: Path, start: Start) -> None:
@@ -199,39 +232,26 @@ def test_sigterm_waits_no_longer_than_it_is_set_to(
         begun = time.monotonic()
         server.stop()  # asserts status 0
         assert time.monotonic() - begun < 15
-        assert not read_broken(wire).endswith(b"\r\n0\r\n\r\n")
+    assert "getbundle" not in server.log()  # it was still running
 
 
-def read_broken(wire: socket.socket) -> bytes:
-    parts = []
-    try:
-        while data := wire.recv(1 << 20):
-            parts.append(data)
-    except OSError:
-        pass
-    return b"".join(parts)
-
-
-def test_damage_in_the_middle_is_visible_to_the_client(
-    made: Path, start: Start, tmp_path: Path
-) -> None:
-    broken = copy(made / "big", tmp_path / "broken")
-    target = "/" + getbundle(broken)
+def test_damage_in_the_middle_is_visible_to_the_client(made: Path, shared: Serving) -> None:
+    broken = copy(made / "big", made / "damaged")
+    target = "/damaged" + getbundle(broken)
     data = broken / ".hg" / "store" / "data" / "blob.d"
     with data.open("r+b") as file:
         file.truncate(BIG_FILE // 2)
-    server = start(broken, "--workers", "1")
-    connection = http.client.HTTPConnection(server.address, timeout=SECONDS)
+    connection = http.client.HTTPConnection(shared.address, timeout=SECONDS)
     connection.request("GET", target)
     reply = connection.getresponse()
     if reply.status == 200:
         with pytest.raises((http.client.IncompleteRead, ConnectionError)):
             reply.read()
-        assert "aborted" in server.log()
+        assert "aborted" in shared.log()
     else:
         assert reply.status == 500
     connection.close()
-    assert str(data) in server.log()
+    assert str(data) in shared.log()
 
 
 def test_a_worker_that_dies_is_replaced(made: Path, start: Start) -> None:
