@@ -15,7 +15,6 @@ from trunkline.compression.engine import Engine
 from trunkline.compression.table import Chosen, choose, engines_for, installed
 from trunkline.config.hgconfig import HgConfig
 from trunkline.hg.wire.proto import ClientProtocol
-from trunkline.hg.wire.replies import Packed
 
 MEDIA_TYPE_0_1 = b"application/mercurial-0.1"
 MEDIA_TYPE_0_2 = b"application/mercurial-0.2"
@@ -56,10 +55,16 @@ class Packing:
         return bytes([len(self.engine.wire_name)]) + self.engine.wire_name
 
     def pack(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
-        packed = self.engine.compress(blocks, self.chosen.level)
-        # The header rides on the first block: a few bytes alone cost a packet and a chunk.
-        yield self.header + next(packed, b"")
-        yield from packed
+        """`blocks` are closed at the end, also where the client went away."""
+        try:
+            packed = self.engine.compress(blocks, self.chosen.level)
+            # The header rides on the first block: a few bytes alone cost a packet and a chunk.
+            yield self.header + next(packed, b"")
+            yield from packed
+        finally:
+            close = getattr(blocks, "close", None)
+            if close is not None:
+                close()
 
 
 def negotiate(engines: Engines, client: ClientProtocol, prefer_uncompressed: bool) -> Packing:
@@ -78,10 +83,6 @@ def first_common(engines: Engines, client: ClientProtocol) -> Chosen | None:
         if chosen.engine.wire_name in client.engines:
             return chosen
     return None
-
-
-def negotiate_reply(engines: Engines, client: ClientProtocol, reply: Packed) -> Packing:
-    return negotiate(engines, client, reply.prefer_uncompressed)
 
 
 def pack_text(

@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import random
 import zlib
+from collections.abc import Generator, Iterator
 
 import pytest
 import zstandard
 
+from trunkline.compression.table import installed
 from trunkline.config.hgconfig import HgConfig
+from trunkline.errors import StoreError
 from trunkline.hg.wire.negotiate import (
     MEDIA_TYPE_0_1,
     MEDIA_TYPE_0_2,
@@ -73,6 +76,37 @@ def test_0_2_payload_starts_with_the_name_of_the_engine() -> None:
     assert zstandard.ZstdDecompressor().decompressobj().decompress(body[5:]) == b"abc"
     assert b"".join(packing(b"0.2 comp=none", "none").pack(iter([b"a", b"bc"]))) == b"\x04noneabc"
     assert b"".join(packing(b"0.2 comp=none", "none").pack(iter([]))) == b"\x04none"
+
+
+@pytest.mark.parametrize("engine", ["none", "zlib", "zstd", "bz2"])
+def test_source_is_closed_when_the_client_goes_away(engine: str) -> None:
+    closed = []
+
+    def source() -> Iterator[bytes]:
+        try:
+            while True:
+                yield random.Random(1).randbytes(200_000)
+        finally:
+            closed.append(True)
+
+    proto = b"0.2 comp=" + installed()[engine].wire_name
+    blocks = source()
+    body = packing(proto, engine).pack(blocks)
+    assert len(next(body)) > 60_000
+    assert isinstance(body, Generator)
+    body.close()
+    assert closed
+    with pytest.raises(StopIteration):
+        next(blocks)
+
+
+def test_fault_of_the_source_comes_through() -> None:
+    def source() -> Iterator[bytes]:
+        yield bytes(10)
+        raise StoreError("damaged")
+
+    with pytest.raises(StoreError, match="damaged"):
+        list(packing(b"0.2 comp=zstd").pack(source()))
 
 
 def test_0_1_payload_has_no_header() -> None:
