@@ -1,0 +1,77 @@
+"""A folder of repositories: nested ones, new ones, subrepositories, odd names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from tests.compat.hg import INSTALLED, Hg
+from tests.compat.history import nodes, verify
+from tests.compat.rawhttp import request
+from tests.compat.serving import Serve
+from tests.compat.sources import Source
+
+
+@pytest.mark.parametrize(
+    "name", ["one", "group/two", "group/deep/three", "with space/gr\u00f6\u00dfe", "super/sub"]
+)
+def test_each_repository_is_at_its_path(
+    hg: Hg, name: str, source: Source, serve: Serve, tmp_path: Path
+) -> None:
+    folder, clone = source("tree"), tmp_path / "clone"
+    hg("clone", f"{serve(folder).url}/{quote(name)}", clone)
+    verify(hg, clone)
+    assert nodes(hg, clone) == nodes(INSTALLED, folder / name)
+
+
+def test_subrepository_is_cloned_too(hg: Hg, source: Source, serve: Serve, tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    hg("clone", serve(source("tree")).url + "/super", clone)
+    assert (clone / "sub" / "inner").read_bytes() == b"inner\n"
+
+
+def test_repository_made_a_moment_ago_is_there(
+    writable: Source, serve_own: Serve, tmp_path: Path
+) -> None:
+    folder = writable("tree")
+    server = serve_own(folder)
+    assert request(server.address, "/new?cmd=heads").status == 404
+    INSTALLED("clone", folder / "one", folder / "new")
+    INSTALLED("clone", f"{server.url}/new", tmp_path / "clone")
+    assert nodes(INSTALLED, tmp_path / "clone") == nodes(INSTALLED, folder / "one")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../secret",
+        "/%2e%2e/secret",
+        "/one/..%2f..%2fsecret",
+        "/one%2f..%2f..%2fsecret",
+        "/one\\..\\..\\secret",
+        "/one/%00",
+        "//secret",
+        "/link-out",
+        "/one/.hg",
+        "/not-a-repository",
+    ],
+)
+def test_nothing_outside_is_served(
+    path: str, writable: Source, serve_own: Serve, tmp_path: Path
+) -> None:
+    folder = writable("tree")
+    INSTALLED("init", folder.parent / "secret")
+    (folder / "link-out").symlink_to(folder.parent / "secret")
+    server = serve_own(folder)
+    reply = request(server.address, path + "?cmd=capabilities")
+    assert reply.status in (400, 403, 404)
+    assert not (reply.header("content-type") or "").startswith("application/mercurial-0")
+    server.check_log()
+
+
+def test_index_lists_them(source: Source, serve: Serve) -> None:
+    page = request(serve(source("tree")).address, "/").body.decode()
+    for name in ("one", "group/two", "group/deep/three", "super"):
+        assert name in page
+    assert "not-a-repository" not in page

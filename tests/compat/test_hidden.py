@@ -1,0 +1,165 @@
+"""Secret, hidden and obsolete changesets never leave; phases and markers arrive."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.compat.hg import INSTALLED, Hg
+from tests.compat.history import assert_same, bookmarks, nodes, phases, verify
+from tests.compat.rawhttp import request
+from tests.compat.serving import Serve, Serving
+from tests.compat.sources import Source
+
+EVOLUTION = "experimental.evolution=all"
+
+
+@pytest.fixture
+def repository(source: Source) -> Path:
+    return source("drafts")
+
+
+@pytest.fixture
+def server(repository: Path, serve: Serve) -> Serving:
+    return serve(repository)
+
+
+def unseen(repository: Path) -> list[str]:
+    """Hashes that nobody may learn: secret ones and hidden ones."""
+    found = nodes(INSTALLED, repository, "secret() or hidden()", hidden=True)
+    assert len(found) >= 4
+    return found
+
+
+@pytest.mark.parametrize("how", [(), ("--pull",), ("--stream",)], ids=["plain", "pull", "stream"])
+@pytest.mark.parametrize("config", [(), (EVOLUTION,)], ids=["no markers", "markers"])
+def test_clone_holds_what_is_visible(
+    hg: Hg,
+    how: tuple[str, ...],
+    config: tuple[str, ...],
+    repository: Path,
+    server: Serving,
+    tmp_path: Path,
+) -> None:
+    """A stream would carry secrets, so a client that wants one gets a bundle instead."""
+    clone, client = tmp_path / "clone", hg.with_config(*config)
+    said = client("clone", "--noupdate", *how, server.url, clone)
+    assert b"streaming all changes" not in said
+    assert_same(
+        client, clone, repository, "not secret()", [b"bookmark", b"obsolete", b"instability"]
+    )
+    assert not set(nodes(hg, clone, hidden=True)) & set(unseen(repository))
+    expected = phases(INSTALLED, repository)
+    assert phases(hg, clone) == {node: expected[node] for node in nodes(hg, clone)}
+    names = bookmarks(hg, clone)
+    assert b"on-orphan" in names
+    assert b"hush" not in names
+
+
+def test_markers_arrive(hg: Hg, repository: Path, server: Serving, tmp_path: Path) -> None:
+    """The clone gets the markers of what it holds, and hides what they make obsolete."""
+    clone, client = tmp_path / "clone", hg.with_config(EVOLUTION)
+    client("clone", "--noupdate", server.url, clone)
+    theirs = markers(INSTALLED.with_config(EVOLUTION), repository)
+    ours = markers(client, clone)
+    assert ours
+    assert ours <= theirs
+    assert nodes(client, clone, "orphan()") == nodes(INSTALLED, repository, "orphan()")
+
+
+def markers(hg: Hg, repository: Path) -> set[bytes]:
+    """Markers of changesets that are not secret, one a line."""
+    return set(hg("debugobsolete", "--rev", "not secret()", cwd=repository).splitlines())
+
+
+@pytest.mark.parametrize("length", [40, 12, 6])
+@pytest.mark.parametrize("command", ["identify", "clone", "incoming", "pull"])
+def test_asking_by_hash_or_prefix_gives_nothing(
+    hg: Hg, command: str, length: int, repository: Path, server: Serving, tmp_path: Path
+) -> None:
+    local = tmp_path / "local"
+    hg("init", local)
+    for node in unseen(repository)[:2]:
+        options = ["--rev", node[:length], server.url]
+        target = [tmp_path / "clone"] if command == "clone" else []
+        done = hg.run(command, *options, *target, cwd=local, expect=None)
+        assert done.status != 0
+        assert b"unknown revision" in done.out + done.err or b"hidden" in done.out + done.err
+    assert nodes(hg, local) == []
+
+
+def test_a_bookmark_on_a_secret_changeset_is_unknown(
+    hg: Hg, server: Serving, tmp_path: Path
+) -> None:
+    done = hg.run("identify", "--rev", "hush", server.url, expect=None)
+    assert done.status != 0
+    assert b"unknown revision 'hush'" in done.out + done.err
+
+
+def test_no_command_names_a_hidden_hash(repository: Path, server: Serving) -> None:
+    """Whatever is asked, plainly or by force, no reply holds one of the hashes."""
+    hidden = unseen(repository)
+    heads = " ".join(hidden)
+    base = "0" * 40
+    queries = [
+        "heads",
+        "branchmap",
+        "capabilities",
+        "stream_out",
+        f"branches&nodes={heads}",
+        "listkeys&namespace=bookmarks",
+        "listkeys&namespace=phases",
+        "listkeys&namespace=obsolete",
+        "listkeys&namespace=namespaces",
+        *(f"lookup&key={node[:8]}" for node in hidden),
+        *(f"lookup&key={number}" for number in range(15)),
+        "lookup&key=tip",
+        "lookup&key=hush",
+        f"between&pairs={hidden[0]}-{base}",
+        f"getbundle&heads={heads}&common={base}",
+        f"changegroup&roots={base}",
+        f"changegroupsubset&bases={base}&heads={heads}",
+    ]
+    for query in queries:
+        path = "/?cmd=" + query.replace(" ", "+")
+        body = request(server.address, path, {"X-HgProto-1": "0.2 comp=none"}).body
+        for node in hidden:
+            told = node.encode() in body or bytes.fromhex(node) in body
+            # A refusal may say back what was asked, and a marker names its successors' origin.
+            asked = node in query or node[:8] in query or "obsolete" in query
+            assert asked or not told, (query, node)
+    known = request(server.address, "/?cmd=known&nodes=" + heads.replace(" ", "+")).body
+    assert known == b"0" * len(hidden)
+
+
+def test_forced_getbundle_sends_no_secret(repository: Path, server: Serving) -> None:
+    """Asked for by its hash, a secret changeset is an unknown head."""
+    (secret, *_) = nodes(INSTALLED, repository, "secret()")
+    query = f"/?cmd=getbundle&heads={secret}&common={'0' * 40}"
+    reply = request(server.address, query, {"X-HgProto-1": "0.2 comp=none"})
+    assert b"never tell" not in reply.body
+    assert re.search(rb"unknown revision|not found|unknown", reply.body) or reply.status >= 400
+
+
+def test_publishing_server_makes_public(
+    hg: Hg, source: Source, serve: Serve, tmp_path: Path
+) -> None:
+    clone = tmp_path / "clone"
+    hg("clone", "--noupdate", serve(source("rich")).url, clone)
+    assert set(phases(hg, clone).values()) == {"public"}
+
+
+def test_phase_moves_are_pulled(hg: Hg, writable: Source, serve_own: Serve, tmp_path: Path) -> None:
+    """Draft becomes public, secret becomes draft: the next pull says so."""
+    repository, clone = writable("drafts"), tmp_path / "clone"
+    server = serve_own(repository)
+    hg("clone", "--noupdate", server.url, clone)
+    INSTALLED("phase", "--public", "--rev", "desc('draft 1')", cwd=repository)
+    INSTALLED("phase", "--draft", "--rev", "secret()", cwd=repository)
+    hg("pull", cwd=clone)
+    verify(hg, clone)
+    expected = phases(INSTALLED, repository)
+    assert phases(hg, clone) == expected
+    assert b"hush" in bookmarks(hg, clone)
+    server.check_log()
