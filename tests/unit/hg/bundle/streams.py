@@ -19,7 +19,6 @@ from trunkline.hg.bundle.stream_v1 import stream_v1
 from trunkline.hg.store.snapshot import Snapshot
 
 SLOW_NODEMAP = ("storage", "revlog.persistent-nodemap.slow-path", "allow")
-NODEMAP = ("format.use-persistent-nodemap=yes", ".".join(SLOW_NODEMAP[:2]) + "=allow")
 
 
 def configured(**values: str) -> HgConfig:
