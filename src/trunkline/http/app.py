@@ -1,7 +1,7 @@
 """The ASGI application: one request in, one reply out, one line in the log.
 
-The event loop only moves bytes. What reads a disk or costs CPU runs in `Threads`; pushes, which
-wait for their client, in threads of their own.
+The event loop moves bytes. What reads a disk or costs CPU runs in `Threads`, but for answers that
+are known to be quick; pushes, which wait for their client, have threads of their own.
 """
 
 from __future__ import annotations
@@ -141,7 +141,10 @@ class App:
             else:
                 arguments = await read_arguments(visit, body, self._settings.limits)
                 assert self._threads is not None
-                made = await self._threads.run(self._work, visit, way, arguments, None)
+                if self._door.is_quick(visit, way, arguments):
+                    made = self._work(visit, way, arguments, None)
+                else:
+                    made = await self._threads.run(self._work, visit, way, arguments, None)
         except ClientGone:
             raise
         except Exception as error:

@@ -1,10 +1,11 @@
 """From a request to its answer: which repository, which protocol, and whether it is allowed.
 
-Everything here but `way` may read the disk, so it runs in a thread.
+Everything here but `way` and `is_quick` may read the disk, so it runs in a thread.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from trunkline.config.mercurial import parse_override
 from trunkline.config.settings import Settings
 from trunkline.errors import PeerError, TrunklineError
 from trunkline.hg.wire.answer import Answer, answer, requested_command
-from trunkline.hg.wire.command import Permission
+from trunkline.hg.wire.command import Kind, Permission
 from trunkline.hg.wire.request import Request
 from trunkline.hg.wire.served import Served
 from trunkline.hg.wire.table import COMMANDS
@@ -23,6 +24,7 @@ from trunkline.http.access import Refusal, why_not_pull, why_not_push, why_not_r
 from trunkline.http.catalogue import Catalogue
 from trunkline.http.failure import refuse
 from trunkline.http.handles import Handles
+from trunkline.http.quick import HEADERS_LIMIT, REQUEST_LIMIT, Quick
 from trunkline.http.roots import Roots, mount_paths
 from trunkline.http.url_path import NOT_FOUND, parse_path
 from trunkline.http.visit import Visit
@@ -56,6 +58,16 @@ class Way:
         return command is not None and command.permission is Permission.PUSH
 
     @property
+    def is_short(self) -> bool:
+        """Its answer is a text, and nothing is written."""
+        command = COMMANDS.get(self.command or b"")
+        return (
+            command is not None
+            and command.kind is Kind.TEXT
+            and command.permission is Permission.PULL
+        )
+
+    @property
     def has_payload(self) -> bool:
         return self.command == PAYLOAD_COMMAND
 
@@ -69,6 +81,7 @@ class Door:
         server = settings.server
         self._handles = Handles(settings.config, server.handles, server.handles_bytes)
         self._catalogue = Catalogue(self._roots, settings.index, self._handles.config)
+        self._quick = Quick()
         self._allow_anonymous = settings.allow_write == "anonymous"
         self.server_header = configured_server_header(settings)
 
@@ -90,6 +103,15 @@ class Door:
             status = 405 if visit.method in KNOWN_METHODS else 501
             raise PeerError(f"nothing here answers to {visit.method[:20]}", status=status)
         return Way(names, command)
+
+    def is_quick(self, visit: Visit, way: Way, arguments: bytes) -> bool:
+        """Whether `answer` is so quick that a thread would cost more."""
+        return (
+            way.is_short
+            and len(visit.query) + len(arguments) <= REQUEST_LIMIT
+            and len(visit.headers) <= HEADERS_LIMIT
+            and self._quick.is_quick((way.names, way.command or b""))
+        )
 
     def answer(
         self, visit: Visit, way: Way, arguments: bytes, payload: Iterator[bytes] | None
@@ -114,8 +136,8 @@ class Door:
         payload: Iterator[bytes] | None,
     ) -> Answer:
         config = served.config
-        why_no_push = why_not_push(config, visit.method, visit.scheme, self._allow_anonymous)
-        refusal = why_no_push if way.is_push else why_not_pull(config)
+        why_no_pull, why_no_push = self._refusals(served, visit.method, visit.scheme)
+        refusal = why_no_push if way.is_push else why_no_pull
         if refusal is not None:
             reply = refuse(refusal, way.shown_command)
         else:
@@ -129,9 +151,24 @@ class Door:
                 address=visit.address,
                 scheme=visit.scheme,
             )
+            begun = time.perf_counter()
             reply = answer(served, request)
+            if served.repository is not None and way.is_short:
+                self._quick.learn((way.names, way.command or b""), time.perf_counter() - begun)
         reply.headers.append((b"server", self._server_header_of(config)))
         return reply
+
+    def _refusals(
+        self, served: Served, method: str, scheme: str
+    ) -> tuple[Refusal | None, Refusal | None]:
+        """Of a pull and of a push; worked out once for a configuration."""
+        config = served.config
+
+        def judge() -> tuple[Refusal | None, Refusal | None]:
+            push = why_not_push(config, method, scheme, self._allow_anonymous)
+            return why_not_pull(config), push
+
+        return served.keep(f"access {method} {scheme}", config, judge)
 
     def _landing(self, served: Served, name: str, visit: Visit) -> Answer:
         refusal = why_not_read(served.config)

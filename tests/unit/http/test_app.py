@@ -104,6 +104,29 @@ def test_changed_hgrc_counts_at_once(tmp_path: Path) -> None:
     assert reply.header(b"server") == b"mine/1"
 
 
+def quick_commands(app: App) -> set[bytes]:
+    times = app._door._quick._times
+    return {command for names, command in times if app._door._quick.is_quick((names, command))}
+
+
+def test_short_commands_that_are_quick_need_no_thread(made: Path) -> None:
+    app = make_app(made)
+    for target in ("?cmd=heads", getbundle(made / "small"), "?cmd=unbundle", "?cmd=stream_out"):
+        for _ in range(8):
+            get(app, "/small" + target)
+    assert quick_commands(app) == {b"heads"}
+    assert get(app, "/small?cmd=heads").status == 200  # now without
+    long = urlencode({"cmds": "known nodes=" + " ".join([NULL] * 300)})
+    assert get(app, f"/small?cmd=batch&{long}").status == 200
+
+
+def test_what_waits_for_another_process_is_never_quick(tmp_path: Path) -> None:
+    app = make_app(new(tmp_path / "r", "[hooks]\npreoutgoing = true\n"))
+    for _ in range(8):
+        assert get(app, "/?cmd=heads").status == 200
+    assert quick_commands(app) == set()
+
+
 # -- permission
 
 
