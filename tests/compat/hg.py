@@ -8,7 +8,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -50,7 +50,8 @@ class Hg:
     """One installed Mercurial."""
 
     executable: Path
-    config: tuple[str, ...] = field(default=())
+    config: tuple[str, ...] = ()
+    policy: str = ""  # HGMODULEPOLICY: "py" is Mercurial without its C modules, zstd among them
 
     @cached_property
     def version(self) -> tuple[int, ...]:
@@ -59,7 +60,7 @@ class Hg:
 
     def with_config(self, *config: str) -> Hg:
         """The same program with more `section.name=value`."""
-        return Hg(self.executable, (*self.config, *config))
+        return replace(self, config=(*self.config, *config))
 
     def command(self, *arguments: Argument) -> list[Argument]:
         options = [word for setting in self.config for word in ("--config", setting)]
@@ -73,7 +74,7 @@ class Hg:
         done = subprocess.run(
             command,
             cwd=cwd,
-            env=ENVIRONMENT,
+            env={**ENVIRONMENT, "HGMODULEPOLICY": self.policy} if self.policy else ENVIRONMENT,
             capture_output=True,
             stdin=subprocess.DEVNULL,
             timeout=RUN_SECONDS,
