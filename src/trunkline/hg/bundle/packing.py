@@ -102,13 +102,16 @@ class Packer:
             except (ZstdError, StoreError):
                 delta = revlog.stored(rev)  # has the time for frames without a size, and for words
             length = len(delta)
-            names = node, nodes[p1], nodes[p2]
             link_at = link * ENTRY_LENGTH + NODE_AT
             link_node = changesets[link_at : link_at + NODE_LENGTH]
             flags = flag_bytes[place & 0xFFFF]
             if base == rev and length:
                 total = length + full
-                append(pack_full(total, *names, NULL_NODE, link_node, flags, 0, 0, length))
+                append(
+                    pack_full(
+                        total, node, nodes[p1], nodes[p2], NULL_NODE, link_node, flags, 0, 0, length
+                    )
+                )
             else:
                 total = length + plain
                 if base == rev:
@@ -117,7 +120,7 @@ class Packer:
                     base = rev - 1
                 elif base > rev:
                     raise StoreError(f"revision {rev} is a delta against {base}", revlog.path)
-                append(pack_plain(total, *names, nodes[base], link_node, flags))
+                append(pack_plain(total, node, nodes[p1], nodes[p2], nodes[base], link_node, flags))
             append(delta)
             size += total
             if size >= BLOCK:
