@@ -1,18 +1,18 @@
 """One chunk as a revlog stores it, back to the bytes that were stored.
 
 Wire:   the first byte says how. None: empty. NUL: raw, itself the first byte. "u": raw, without
-        that byte. "x": zlib. "(" (0x28): a zstd frame, which carries its content
-        size unless that is over 1,000,000 bytes.
+        that byte. "x": zlib. "(" (0x28): a zstd frame, with its content size unless
+        that is over 1,000,000 bytes.
 Source: hg 7.2.4, mercurial/helptext/internals/revlogs.txt, revlog.py and utils/compression.py.
 """
 
 from __future__ import annotations
 
 import threading
-import zlib
-from typing import Final
+from typing import Final, cast
 
 import zstandard
+from isal import isal_zlib
 
 from trunkline.errors import StoreError
 
@@ -30,6 +30,7 @@ class _PerThread(threading.local):
 
 
 _LOCAL = _PerThread()
+DAMAGED: Final = (cast("type[Exception]", isal_zlib.error), zstandard.ZstdError)
 
 
 def decompress_zstd(chunk: bytes) -> bytes:
@@ -55,8 +56,8 @@ def decompress(chunk: bytes) -> bytes:
         if kind == ZSTD:
             return decompress_zstd(chunk)
         if kind == ZLIB:
-            return zlib.decompress(chunk)
-    except (zlib.error, zstandard.ZstdError) as error:
+            return isal_zlib.decompress(chunk)  # a third less CPU than zlib's own
+    except DAMAGED as error:
         raise StoreError(f"a chunk doesn't decompress ({error})") from None
     if kind == NUL:
         return chunk
