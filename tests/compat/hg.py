@@ -51,7 +51,6 @@ class Hg:
 
     executable: Path
     config: tuple[str, ...] = ()
-    policy: str = ""  # HGMODULEPOLICY: "py" is Mercurial without its C modules, zstd among them
 
     @cached_property
     def version(self) -> tuple[int, ...]:
@@ -74,7 +73,7 @@ class Hg:
         done = subprocess.run(
             command,
             cwd=cwd,
-            env={**ENVIRONMENT, "HGMODULEPOLICY": self.policy} if self.policy else ENVIRONMENT,
+            env=ENVIRONMENT,
             capture_output=True,
             stdin=subprocess.DEVNULL,
             timeout=RUN_SECONDS,

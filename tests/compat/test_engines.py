@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED, Hg
+from tests.compat.hg import Hg
 from tests.compat.history import assert_same
 from tests.compat.serving import IS_STOCK, Serve, Serving
 from tests.compat.sources import Source
 
 pytestmark = pytest.mark.skipif(IS_STOCK, reason="stock's access log names no engine")
+
+# What a Mercurial built without zstd is like.
+WITHOUT_ZSTD = """\
+from mercurial.utils import compression
+compression._zstdengine.available = lambda self: False
+"""
 
 GETBUNDLE = re.compile(r" 200 \d+ \S+ getbundle (\S+) ok ")
 
@@ -47,16 +52,17 @@ def test_server_order_wins(
     ("engines", "expected"), [("", "zlib"), ("zstd,none,zlib", "none"), ("zstd", "zlib")]
 )
 def test_client_without_zstd_gets_the_next(
-    engines: str, expected: str, source: Source, serve: Serve, tmp_path: Path
+    hg: Hg, engines: str, expected: str, source: Source, serve: Serve, tmp_path: Path
 ) -> None:
-    """Mercurial in plain Python has no zstd; where nothing is common, 0.1 with zlib is."""
+    """Where nothing is common there is still 0.1 with zlib."""
     options = ("--config", f"server.compressionengines={engines}") if engines else ()
     server, clone = serve(source("drafts"), *options), tmp_path / "clone"
-    # Its own repository can't be packed with zstd either.
-    client = replace(INSTALLED, policy="py").with_config("format.revlog-compression=zlib")
+    extension = tmp_path / "without_zstd.py"
+    extension.write_text(WITHOUT_ZSTD)
+    client = hg.with_config(f"extensions.without-zstd={extension}")
     client("clone", "--noupdate", server.url, clone)
     assert engines_used(server)[-1] == expected
-    assert_same(INSTALLED, clone, source("drafts"), "not secret()", [b"bookmark", b"instability"])
+    assert_same(hg, clone, source("drafts"), "not secret()", [b"bookmark", b"instability"])
 
 
 @pytest.mark.parametrize(
