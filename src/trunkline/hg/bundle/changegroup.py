@@ -8,25 +8,21 @@ Source: hg 7.2.4, mercurial/helptext/internals/changegroups.txt and changegroup.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import reduce
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from operator import le, or_
-
-import numpy as np
-import numpy.typing as npt
+from operator import le
+from typing import NamedTuple
 
 from trunkline.errors import StoreError
 from trunkline.hg.bundle.deltas import Texts
-from trunkline.hg.bundle.groups import write_changesets, write_group
-from trunkline.hg.bundle.logs import NO_DELTA, ColumnLog, RowLog, check_links
+from trunkline.hg.bundle.groups import Watch, write_changesets, write_group
+from trunkline.hg.bundle.logs import ColumnLog, Log, make_log
 from trunkline.hg.bundle.outgoing import Outgoing
 from trunkline.hg.bundle.packing import Packer
 from trunkline.hg.bundle.scope import OUTSIDE, SENT, Scope, find_outside, make_scope
 from trunkline.hg.bundle.shadows import Shadows
 from trunkline.hg.bundle.version import END, VERSIONS, Version, format_path
 from trunkline.hg.node import format_hex, parse_hex
-from trunkline.hg.store.revlog import ColumnRevlog, Revlog
 from trunkline.hg.store.snapshot import Snapshot
 from trunkline.hg.store.view import View
 
@@ -39,6 +35,13 @@ def changegroup(view: View, outgoing: Outgoing, version: bytes) -> Iterator[byte
     outside = find_outside(view.graph, outgoing.common, outgoing.heads)
     scope = make_scope(outgoing.sent, outside, view.snapshot.changelog.count)
     return Changegroup(view.snapshot, scope, VERSIONS[version]).blocks()
+
+
+class Chosen(NamedTuple):
+    """Revisions of one revlog to be sent, sorted, and the changesets that bring them."""
+
+    revs: Sequence[int]
+    links: Sequence[int]
 
 
 class Changegroup:
@@ -58,7 +61,7 @@ class Changegroup:
         self._shadowed_manifests: dict[bytes, int] = {}
 
     def blocks(self) -> Iterator[bytes]:
-        manifest = self._snapshot.manifest()
+        manifest = ColumnLog(self._snapshot.manifest(), self._changelog.count)
         self._outside_manifests = self._find_outside_manifests(manifest)
         yield from self._changesets()
         self._packer.add(END)
@@ -92,50 +95,30 @@ class Changegroup:
 
     # -- manifests
 
-    def _find_outside_manifests(self, manifest: ColumnRevlog) -> frozenset[bytes]:
+    def _find_outside_manifests(self, log: Log) -> frozenset[bytes]:
         if not len(self._scope.outside):
             return frozenset()
-        revs = np.flatnonzero(self._marks_of(manifest) == OUTSIDE).tolist()
-        return frozenset(format_hex(manifest.node(rev)) for rev in revs)
+        revs = log.marked(self._scope.marks, OUTSIDE)
+        return frozenset(format_hex(log.revlog.node(rev)) for rev in revs)
 
-    def _manifests(self, manifest: ColumnRevlog) -> Iterator[bytes]:
-        revs = np.flatnonzero(self._marks_of(manifest) == SENT).tolist()
-        links = dict(zip(revs, manifest.index.linkrevs[revs].tolist(), strict=True))
-        for text, link in self._shadowed_manifests.items():
-            rev = manifest.rev(parse_hex(text))
-            if rev is not None:
-                links[rev] = link
-        revs = sorted(links)
-        log = ColumnLog(manifest)
+    def _manifests(self, log: Log) -> Iterator[bytes]:
+        named: dict[bytes, int] = {
+            parse_hex(text): link for text, link in self._shadowed_manifests.items()
+        }
+        chosen = self._choose(log, named)
         watch = self._shadows.watch if self._shadows else None
-        if watch and not is_ascending([links[rev] for rev in revs]):
-            self._read_manifests(log, links)
+        if watch and not is_ascending(chosen.links):
+            self._read_manifests(log, chosen)
             watch = None
-        yield from write_group(
-            self._packer,
-            self._version,
-            log,
-            revs,
-            [links[rev] for rev in revs],
-            self._changelog,
-            is_whole=len(revs) == manifest.count,
-            watch=watch,
-        )
+        yield from self._group(log, chosen, watch)
 
-    def _read_manifests(self, log: ColumnLog, links: dict[int, int]) -> None:
+    def _read_manifests(self, log: Log, chosen: Chosen) -> None:
         """Look for shadows in whole texts: a delta against a later changeset's manifest, as some
         old servers left them, doesn't tell all that its own changeset brings.
         """
         texts = Texts(log.revlog)
-        for rev in sorted(links):
-            self._shadows.look(texts.text(rev), True, links[rev])
-
-    def _marks_of(self, manifest: ColumnRevlog) -> npt.NDArray[np.uint8]:
-        links = manifest.index.linkrevs
-        if len(links):
-            ends = int(links.min()), int(links.max())
-            check_links(ends, self._changelog, manifest.path)
-        return self._scope.column()[links]
+        for rev, link in zip(chosen.revs, chosen.links, strict=True):
+            self._shadows.look(texts.text(rev), True, link)
 
     # -- files
 
@@ -146,12 +129,10 @@ class Changegroup:
         files: Iterable[bytes] = self._files
         if len(self._scope.outside) < len(self._scope.sent):
             files = self._files_outside() & self._files
-        marks = self._scope.marks
         for path in files:
-            revlog = self._filelog(path)
-            for link, row in zip(self._links_of(revlog), revlog.rows(), strict=True):
-                if marks[link] == OUTSIDE:
-                    self._shadows.add(path, row[7])
+            log = self._filelog(path)
+            for rev in log.marked(self._scope.marks, OUTSIDE):
+                self._shadows.add(path, log.revlog.node(rev))
 
     def _files_outside(self) -> set[bytes]:
         files: set[bytes] = set()
@@ -160,61 +141,61 @@ class Changegroup:
         return files
 
     def _file(self, path: bytes) -> Iterator[bytes]:
-        revlog = self._filelog(path)
-        links = self._links_of(revlog)
-        revs: list[int] | range = range(len(links))
-        found = self._shadows.found(path)
-        if not self._scope.is_whole:
-            revs = self._choose(links)
-        if found:
-            revs, links = add_found(revlog, revs, links, found)
-        if not revs:
+        log, found = self._filelog(path), self._shadows.found(path)
+        chosen = self._choose(log, found)
+        if not chosen.revs:
             return
         self._packer.add(format_path(path))
-        is_whole = len(revs) == revlog.count
-        if is_whole and not found and self._version.has_base and not has_odd(revlog):
-            yield from self._packer.whole_filelog(revlog, self._changelog)
+        if self._is_plain(log, chosen, found):
+            yield from self._packer.whole_filelog(log.revlog, self._changelog)
         else:
-            links = [links[rev] for rev in revs]
-            yield from write_group(
-                self._packer, self._version, RowLog(revlog), revs, links, self._changelog, is_whole
-            )
+            yield from self._group(log, chosen)
         self._packer.add(END)
 
-    def _choose(self, links: list[int]) -> list[int]:
-        marks = self._scope.marks
-        return [rev for rev, link in enumerate(links) if marks[link] == SENT]
+    def _is_plain(self, log: Log, chosen: Chosen, found: Mapping[bytes, int]) -> bool:
+        """Is it all of a filelog, as it is stored?"""
+        is_all = len(chosen.revs) == log.revlog.count and not found
+        return is_all and self._version.has_base and not log.is_odd()
 
-    def _filelog(self, path: bytes) -> Revlog:
+    def _filelog(self, path: bytes) -> Log:
         """Raises: StoreError for a file that a changeset touched and that isn't there."""
         filelog = self._snapshot.filelog(path)
         if filelog is None or not filelog.count:
             raise StoreError("empty or missing file data", path.decode("utf-8", "surrogateescape"))
-        return filelog
+        return make_log(filelog, self._changelog.count)
 
-    def _links_of(self, revlog: Revlog) -> list[int]:
-        links = [row[4] for row in revlog.rows()]
-        check_links(links, self._changelog, revlog.path)
-        return links
+    # -- both
+
+    def _choose(self, log: Log, shadowed: Mapping[bytes, int]) -> Chosen:
+        """What sent changesets brought first, and those of `shadowed` for the changesets named."""
+        if self._scope.is_whole:
+            revs: Sequence[int] = range(log.revlog.count)
+        else:
+            revs = log.marked(self._scope.marks, SENT)
+        links = log.linkrevs(revs)
+        if shadowed:
+            both = dict(zip(revs, links, strict=True))
+            for node, link in shadowed.items():
+                rev = log.revlog.rev(node)
+                if rev is not None:
+                    both[rev] = link
+            revs = sorted(both)
+            links = [both[rev] for rev in revs]
+        return Chosen(revs, links)
+
+    def _group(self, log: Log, chosen: Chosen, watch: Watch | None = None) -> Iterator[bytes]:
+        is_whole = len(chosen.revs) == log.revlog.count
+        return write_group(
+            self._packer,
+            self._version,
+            log,
+            chosen.revs,
+            chosen.links,
+            self._changelog,
+            is_whole,
+            watch,
+        )
 
 
-def add_found(
-    revlog: Revlog, revs: Iterable[int], links: list[int], found: dict[bytes, int]
-) -> tuple[list[int], list[int]]:
-    """The revisions in `found` too, and the links of all of them with those of `found`."""
-    links = links.copy()
-    chosen = set(revs)
-    for rev, row in enumerate(revlog.rows()):
-        if row[7] in found:
-            links[rev] = found[row[7]]
-            chosen.add(rev)
-    return sorted(chosen), links
-
-
-def has_odd(revlog: Revlog) -> bool:
-    """Any revision that no delta may be made of?"""
-    return bool(reduce(or_, [row[0] for row in revlog.rows()]) & NO_DELTA)
-
-
-def is_ascending(numbers: list[int]) -> bool:
+def is_ascending(numbers: Sequence[int]) -> bool:
     return all(map(le, numbers, islice(numbers, 1, None)))

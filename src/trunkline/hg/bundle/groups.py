@@ -57,7 +57,7 @@ def write_changesets(
     """The changelog's group. Mercurial stores changesets whole and sends them so."""
     if not len(revs):
         return
-    log = ColumnLog(changelog)
+    log = ColumnLog(changelog, changelog.count)
     previous = log.parents(revs[:1])[0][0]
     if not version.has_base:
         texts = against_previous(texts, changelog.text(previous) if previous >= 0 else b"")

@@ -7,6 +7,8 @@ columns for the changelog and the manifest.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import reduce
+from operator import or_
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -22,9 +24,16 @@ from trunkline.hg.store.revlog import FLAG_CENSORED, FLAG_EXTSTORED, ColumnRevlo
 NO_DELTA: Final = FLAG_CENSORED | FLAG_EXTSTORED
 
 
-def check_links(links: Collection[int], changelog: ColumnRevlog, path: str) -> None:
+def make_log(revlog: Revlog, changesets: int) -> Log:
+    """Raises: StoreError."""
+    if isinstance(revlog, ColumnRevlog):
+        return ColumnLog(revlog, changesets)
+    return RowLog(revlog, changesets)
+
+
+def check_links(links: Collection[int], changesets: int, path: str) -> None:
     """Raises: StoreError for a revision that says it belongs to no changeset."""
-    if links and (min(links) < 0 or max(links) >= changelog.count):
+    if links and (min(links) < 0 or max(links) >= changesets):
         raise StoreError("a revision's changeset isn't there", path)
 
 
@@ -42,6 +51,9 @@ class Log(Protocol):
     @property
     def revlog(self) -> Revlog: ...
 
+    def marked(self, marks: bytes, mark: int) -> list[int]:
+        """The revisions whose changesets have `mark` in `marks`, a byte for each changeset."""
+
     def linkrevs(self, revs: Sequence[int]) -> Sequence[int]: ...
 
     def bases(self, revs: Sequence[int]) -> list[int]:
@@ -50,6 +62,9 @@ class Log(Protocol):
     def parents(self, revs: Sequence[int]) -> list[tuple[int, int]]: ...
 
     def flags(self, revs: Sequence[int]) -> list[int]: ...
+
+    def is_odd(self) -> bool:
+        """Any revision of which no delta may be made?"""
 
     def heads(
         self,
@@ -63,19 +78,22 @@ class Log(Protocol):
 
 
 class RowLog:
-    """A filelog."""
+    """A filelog; `changesets` is how many of them are known. Raises: StoreError."""
 
-    __slots__ = ("_nodes", "_rows", "revlog")
+    __slots__ = ("_links", "_rows", "revlog")
 
-    def __init__(self, revlog: Revlog) -> None:
+    def __init__(self, revlog: Revlog, changesets: int) -> None:
         self.revlog = revlog
         self._rows: Sequence[Row] = revlog.rows()
-        self._nodes: list[bytes] = [row[7] for row in self._rows]
-        self._nodes.append(NULL_NODE)
+        self._links = [row[4] for row in self._rows]
+        check_links(self._links, changesets, revlog.path)
+
+    def marked(self, marks: bytes, mark: int) -> list[int]:
+        return [rev for rev, link in enumerate(self._links) if marks[link] == mark]
 
     def linkrevs(self, revs: Sequence[int]) -> list[int]:
-        rows = self._rows
-        return [rows[rev][4] for rev in revs]
+        links = self._links
+        return links if len(revs) == len(links) else [links[rev] for rev in revs]
 
     def bases(self, revs: Sequence[int]) -> list[int]:
         rows = self._rows
@@ -91,6 +109,9 @@ class RowLog:
         rows = self._rows
         return [rows[rev][0] & 0xFFFF for rev in revs]
 
+    def is_odd(self) -> bool:
+        return bool(reduce(or_, [row[0] for row in self._rows], 0) & NO_DELTA)
+
     def heads(
         self,
         version: Version,
@@ -100,7 +121,9 @@ class RowLog:
         changelog: ColumnRevlog,
     ) -> list[bytes]:
         pack, flag_bytes, entries = version.head.pack, FLAG_BYTES, changelog.index.raw
-        rows, names = self._rows, self._nodes
+        rows = self._rows
+        names: list[bytes] = [row[7] for row in rows]
+        names.append(NULL_NODE)
         return [
             pack(
                 (row := rows[rev])[7],
@@ -115,13 +138,21 @@ class RowLog:
 
 
 class ColumnLog:
-    """The changelog or the manifest."""
+    """The changelog, the manifest, or a large filelog of which little is wanted."""
 
     __slots__ = ("_index", "revlog")
 
-    def __init__(self, revlog: ColumnRevlog) -> None:
+    def __init__(self, revlog: ColumnRevlog, changesets: int) -> None:
         self.revlog = revlog
         self._index = revlog.index
+        links = revlog.index.linkrevs
+        if len(links):
+            check_links((int(links.min()), int(links.max())), changesets, revlog.path)
+
+    def marked(self, marks: bytes, mark: int) -> list[int]:
+        column = np.frombuffer(marks, np.uint8)
+        revs: list[int] = np.flatnonzero(column[self._index.linkrevs] == mark).tolist()
+        return revs
 
     def linkrevs(self, revs: Sequence[int]) -> list[int]:
         return self._list("linkrev", revs)
@@ -138,6 +169,9 @@ class ColumnLog:
     def flags(self, revs: Sequence[int]) -> list[int]:
         flags: list[int] = self._column("offset_flags", revs).astype(np.uint16).tolist()
         return flags
+
+    def is_odd(self) -> bool:
+        return bool((self._index.flags & NO_DELTA).any())
 
     def heads(
         self,
@@ -166,5 +200,5 @@ class ColumnLog:
         return values
 
     def _column(self, name: str, revs: Sequence[int]) -> npt.NDArray[Any]:
-        picked: npt.NDArray[Any] = self._index.columns[name][np.asarray(revs)]
+        picked: npt.NDArray[Any] = self._index.columns[name][np.asarray(revs, np.int64)]
         return picked

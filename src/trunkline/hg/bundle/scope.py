@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from trunkline.hg.history.graph import Graph, Revs
 
@@ -28,9 +27,6 @@ class Scope:
     outside: Revs
     marks: bytes
     is_whole: bool
-
-    def column(self) -> npt.NDArray[np.uint8]:
-        return np.frombuffer(self.marks, np.uint8)
 
 
 def make_scope(sent: Revs, outside: Revs, count: int) -> Scope:
