@@ -62,6 +62,41 @@ def test_an_idle_thread_holds_nothing_alive() -> None:
     asyncio.run(run())
 
 
+def test_one_thread_does_all_jobs_that_come_one_by_one() -> None:
+    async def run() -> set[int]:
+        threads = Threads(8, "t")
+        names = {await threads.run(threading.get_ident) for _ in range(50)}
+        threads.close()
+        return names
+
+    assert len(asyncio.run(run())) == 1
+
+
+def test_jobs_at_once_have_a_thread_each_and_the_others_wait_in_order() -> None:
+    async def run() -> None:
+        threads = Threads(3, "t")
+        met = threading.Barrier(3, timeout=10)
+        begun: list[int] = []
+
+        def meet(number: int) -> int:
+            met.wait()
+            return number
+
+        first = [threads.run(meet, number) for number in range(3)]
+        then = [threads.run(begun.append, number) for number in range(20)]
+        last = threads.run(lambda: 5)
+        threads.close()
+        assert await asyncio.gather(*first) == [0, 1, 2]
+        assert await last == 5
+        await asyncio.gather(*then)
+        assert sorted(begun) == list(range(20))
+        for thread in threads._threads:
+            await asyncio.to_thread(thread.join, 10)
+            assert not thread.is_alive()
+
+    asyncio.run(run())
+
+
 def test_closed_threads_end() -> None:
     async def run() -> list[threading.Thread]:
         threads = Threads(3, "t")
