@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import le
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from trunkline.errors import StoreError
 from trunkline.hg.bundle.deltas import Texts
@@ -25,6 +25,8 @@ from trunkline.hg.bundle.version import END, VERSIONS, Version, format_path
 from trunkline.hg.node import format_hex, parse_hex
 from trunkline.hg.store.snapshot import Snapshot
 from trunkline.hg.store.view import View
+
+FEW: Final = 1000  # changesets that touch little of the files' histories
 
 
 def changegroup(view: View, outgoing: Outgoing, version: bytes) -> Iterator[bytes]:
@@ -55,9 +57,9 @@ class Changegroup:
         self._changelog = snapshot.changelog
         self._files: set[bytes] = set()
         self._shadows = Shadows()
-        # Manifests that an outside changeset brought first, in hex; those of them that are sent,
-        # and the changeset that brings each to the client.
-        self._outside_manifests = frozenset[bytes]()
+        # Manifests that an outside changeset may have brought first, in hex (None: any); those of
+        # them that are sent, and the changeset that brings each to the client.
+        self._outside_manifests: frozenset[bytes] | None = frozenset()
         self._shadowed_manifests: dict[bytes, int] = {}
 
     def blocks(self) -> Iterator[bytes]:
@@ -89,15 +91,17 @@ class Changegroup:
             if end < 0:
                 raise StoreError("a changeset's text can't be read", self._changelog.path)
             add_files(text[:end].split(b"\n")[3:])
-            if outside and text[:40] in outside:
+            if outside is None or text[:40] in outside:
                 self._shadowed_manifests.setdefault(text[:40], rev)
             yield text
 
     # -- manifests
 
-    def _find_outside_manifests(self, log: Log) -> frozenset[bytes]:
+    def _find_outside_manifests(self, log: Log) -> frozenset[bytes] | None:
         if not len(self._scope.outside):
             return frozenset()
+        if len(self._scope.sent) < len(self._scope.outside):
+            return None
         revs = log.marked(self._scope.marks, OUTSIDE)
         return frozenset(format_hex(log.revlog.node(rev)) for rev in revs)
 
@@ -159,7 +163,7 @@ class Changegroup:
 
     def _filelog(self, path: bytes) -> Log:
         """Raises: StoreError for a file that a changeset touched and that isn't there."""
-        filelog = self._snapshot.filelog(path)
+        filelog = self._snapshot.filelog(path, is_sparse=len(self._scope.sent) <= FEW)
         if filelog is None or not filelog.count:
             raise StoreError("empty or missing file data", path.decode("utf-8", "surrogateescape"))
         return make_log(filelog, self._changelog.count)
@@ -167,7 +171,9 @@ class Changegroup:
     # -- both
 
     def _choose(self, log: Log, shadowed: Mapping[bytes, int]) -> Chosen:
-        """What sent changesets brought first, and those of `shadowed` for the changesets named."""
+        """What sent changesets brought first, and what outside ones did of `shadowed`, to go as
+        brought by the changesets named there.
+        """
         if self._scope.is_whole:
             revs: Sequence[int] = range(log.revlog.count)
         else:
@@ -177,11 +183,14 @@ class Changegroup:
             both = dict(zip(revs, links, strict=True))
             for node, link in shadowed.items():
                 rev = log.revlog.rev(node)
-                if rev is not None:
+                if rev is not None and rev >= 0 and self._is_outside(log, rev):
                     both[rev] = link
             revs = sorted(both)
             links = [both[rev] for rev in revs]
         return Chosen(revs, links)
+
+    def _is_outside(self, log: Log, rev: int) -> bool:
+        return self._scope.marks[log.linkrevs((rev,))[0]] == OUTSIDE
 
     def _group(self, log: Log, chosen: Chosen, watch: Watch | None = None) -> Iterator[bytes]:
         is_whole = len(chosen.revs) == log.revlog.count

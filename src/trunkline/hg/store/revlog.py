@@ -42,6 +42,7 @@ BLOCK_LIMIT: Final = 1 << 20  # bytes of one read that gathers several chunks
 GAP_LIMIT: Final = 1 << 14  # bytes between two wanted chunks that are cheaper read than skipped
 FIRST_READ: Final = 1 << 16  # bytes; most index files are shorter, and cost one read
 BATCH: Final = 2048  # revisions whose places are held at a time
+SPARSE_LIMIT: Final = 1 << 15  # bytes of index; above it numpy's fixed cost is the smaller one
 
 
 class CensoredRevision(StoreError):
@@ -344,4 +345,14 @@ def parse_columns(data: bytes, path: str, linkrev_limit: int | None = None) -> C
 def open_columns(path: str, linkrev_limit: int | None = None) -> ColumnRevlog:
     """A large revlog, by numpy columns. Raises: FileNotFoundError, StoreError."""
     data = read_whole(path)
+    return ColumnRevlog(path, parse_columns(data, path, linkrev_limit), data)
+
+
+def open_sparse(path: str, linkrev_limit: int | None = None) -> Revlog:
+    """For who wants few of its revisions: rows, or columns where making all the rows would cost
+    much more than that. Raises: FileNotFoundError, StoreError.
+    """
+    data = read_whole(path)
+    if len(data) < SPARSE_LIMIT or parse_header(data, path).is_inline:
+        return Revlog(path, RowIndex(data, linkrev_limit, path), data)
     return ColumnRevlog(path, parse_columns(data, path, linkrev_limit), data)

@@ -68,7 +68,7 @@ from trunkline.hg.store.paths import encoder, path_encoding
 from trunkline.hg.store.patience import pauses
 from trunkline.hg.store.phases import Phases, known_roots, parse_roots
 from trunkline.hg.store.requirements import Layout
-from trunkline.hg.store.revlog import ColumnRevlog, Revlog, open_columns, open_rows
+from trunkline.hg.store.revlog import ColumnRevlog, Revlog, open_columns, open_rows, open_sparse
 from trunkline.hg.store.stamp import read_stamp
 from trunkline.hg.store.state import Moment, StateFiles, read_moment
 
@@ -160,13 +160,16 @@ class Snapshot:
             return Changelog(path, self.changelog.index)
         return manifest
 
-    def filelog(self, path: bytes) -> Revlog | None:
-        """The revisions of one tracked file; None when it never had any. Raises: StoreError."""
+    def filelog(self, path: bytes, is_sparse: bool = False) -> Revlog | None:
+        """The revisions of one tracked file; None when it never had any. `is_sparse`: only few of
+        them are wanted. Raises: StoreError.
+        """
         name = b"data/%b.i" % path
         where = self._store_prefix + self._encode(name).decode("ascii")
-        filelog = open_if_there(open_rows, where, self.changelog.count)
+        opener = open_sparse if is_sparse else open_rows
+        filelog = open_if_there(opener, where, self.changelog.count)
         if filelog is None or not filelog.is_sound():
-            return reopen(self.layout.store_path, name, open_rows, where, self.changelog.count)
+            return reopen(self.layout.store_path, name, opener, where, self.changelog.count)
         return filelog
 
     def view(self, name: str | None) -> View:
