@@ -1,12 +1,9 @@
-"""What an operator can set: one table, read from TOML and shown in docs/configuration.md.
-
-`python -m trunkline.config.settings` prints that page; a test holds the two together.
-"""
+"""What an operator can set: one table, read from TOML and shown in docs/configuration.md."""
 
 from __future__ import annotations
 
 import os
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -135,6 +132,10 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     post_args_bytes: Annotated[
         int, unit("bytes", "Of arguments in a body (`X-HgArgs-Post`): 413.", ge=1)
     ] = 16 * MiB
+    all_post_args_bytes: Annotated[
+        int,
+        unit("bytes", "Of such arguments of all requests that are running: 503.", ge=1),
+    ] = 128 * MiB
     push_bytes: Annotated[
         int, unit("bytes", "Of a pushed bundle: 413 if announced, else a cut push.", ge=1)
     ] = 16 * GiB
@@ -164,8 +165,8 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
             "your reverse proxy in `trusted_proxies`, or it counts as one client.",
             ge=1,
         ),
-    ] = 512
-    requests: Annotated[int, unit("requests", "At once in a worker: 503.", ge=1)] = 4096
+    ] = 256
+    requests: Annotated[int, unit("requests", "At once in a worker: 503.", ge=1)] = 1024
 
 
 class Log(Struct, frozen=True, forbid_unknown_fields=True):
@@ -233,66 +234,3 @@ def parse_settings(data: bytes) -> Settings:
         return msgspec.toml.decode(data, type=Settings)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise SettingsError(str(error).replace("\n", " ")) from None
-
-
-def render() -> str:
-    """docs/configuration.md, from the table above."""
-    lines = [
-        "# Configuration",
-        "",
-        "<!-- Made by `python -m trunkline.config.settings`; change src/trunkline/config/settings.py. -->",  # noqa: E501
-        "",
-        "`trunkline serve --settings FILE.toml` reads a TOML file with these fields, none of which",
-        "is needed. Options of the command line win over the file. An unknown field or a bad value",
-        "is one line on stderr and exit status 2.",
-        "",
-        "What Mercurial itself configures (`[web]`, `[server]` and the rest of hgrc files) stays",
-        "where it is: Trunkline asks the installed Mercurial. `--config` and `config` take those",
-        "names.",
-        "",
-        "```toml",
-        'paths = ["/srv/hg"]',
-        'config = ["server.compressionengines=zstd,zlib"]',
-        "",
-        "[server]",
-        'listen = "0.0.0.0:8000"',
-        "",
-        "[log]",
-        'access = "/var/log/trunkline/access.log"',
-        'format = "json"',
-        "```",
-        "",
-    ]
-    lines += ["## At the top", "", *render_table(Settings)]
-    for section in msgspec.structs.fields(Settings):
-        if isinstance(section.type, type) and issubclass(section.type, Struct):
-            meaning = (section.type.__doc__ or "").strip()
-            lines += ["", f"## [{section.name}]", "", meaning, "", *render_table(section.type)]
-    return "\n".join(lines) + "\n"
-
-
-def render_table(struct: type[Struct]) -> list[str]:
-    hints: dict[str, Any] = get_type_hints(struct, include_extras=True)
-    lines = ["| field | default | unit | meaning |", "|---|---|---|---|"]
-    for item in msgspec.structs.fields(struct):
-        for meta in getattr(hints[item.name], "__metadata__", ()):
-            default = item.default
-            if default is msgspec.NODEFAULT:
-                default = item.default_factory()
-            extra = meta.extra or {}
-            shown = f"`{toml(default)}`"
-            lines.append(f"| `{item.name}` | {shown} | {extra['unit']} | {meta.description} |")
-    return lines
-
-
-def toml(value: object) -> str:
-    """A default as it would stand in the file."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return f"{value:_}" if value >= 10_000 else str(value)
-    return str(value) if isinstance(value, list) else f'"{value}"'
-
-
-if __name__ == "__main__":
-    print(render(), end="")

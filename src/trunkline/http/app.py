@@ -16,13 +16,14 @@ from trunkline.errors import PeerError
 from trunkline.hg.stock.bridge import close_shared_pool
 from trunkline.hg.stock.configuration import close_readers
 from trunkline.hg.wire.answer import Answer
+from trunkline.hg.wire.request import post_arguments_length
 from trunkline.http.access_log import AccessLog, Line
 from trunkline.http.blocks import Pieces, read_span
 from trunkline.http.body import ClientGone, Receive, RequestBody, Send
 from trunkline.http.door import Door, Way
 from trunkline.http.failure import explain, for_people, log_broken
 from trunkline.http.incoming import read_arguments, read_push_arguments
-from trunkline.http.limits import Guests
+from trunkline.http.limits import ArgumentBytes, Guests
 from trunkline.http.roots import Roots
 from trunkline.http.send import Begun, BrokenReply, send_stream, send_whole
 from trunkline.http.threads import Threads
@@ -51,6 +52,7 @@ class App:
         self._ready = ready
         self._door = Door(settings, roots)
         self._guests = Guests(settings.limits)
+        self._argument_bytes = ArgumentBytes(settings.limits.all_post_args_bytes)
         self._log = AccessLog(settings.log.access, settings.log.format)
         self._proxies = frozenset(settings.server.trusted_proxies)
         self._threads: Threads | None = None
@@ -136,20 +138,23 @@ class App:
         try:
             way = self._door.way(visit)
             command = line.command = way.shown_command
-            if way.has_payload and visit.method == "POST":
-                made = await self._push(visit, way, body)
-            else:
-                arguments = await read_arguments(visit, body, self._settings.limits)
-                assert self._threads is not None
-                if self._door.is_quick(visit, way, arguments):
-                    made = self._work(visit, way, arguments, None)
+            with self._argument_bytes.hold(post_arguments_length(visit.headers)):
+                if way.has_payload and visit.method == "POST":
+                    made = await self._push(visit, way, body)
                 else:
-                    made = await self._threads.run(self._work, visit, way, arguments, None)
+                    made = await self._ask(visit, way, body)
         except ClientGone:
             raise
         except Exception as error:
             made = Made(self._failure(error, visit, command))
         return made
+
+    async def _ask(self, visit: Visit, way: Way, body: RequestBody) -> Made:
+        arguments = await read_arguments(visit, body, self._settings.limits)
+        if self._door.is_quick(visit, way, arguments):
+            return self._work(visit, way, arguments, None)
+        assert self._threads is not None
+        return await self._threads.run(self._work, visit, way, arguments, None)
 
     async def _push(self, visit: Visit, way: Way, body: RequestBody) -> Made:
         """What isn't wanted of the bundle is read all the same: a client that still sends when

@@ -1,8 +1,10 @@
-"""How many requests at once, in all and from one address."""
+"""How much at once: requests in all and from one address, and bytes of arguments in memory."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from ipaddress import IPv6Address, ip_address
 
 from trunkline.config.settings import Limits
@@ -36,6 +38,25 @@ class Guests:
         self._counts[ticket] -= 1
         if not self._counts[ticket]:
             del self._counts[ticket]
+
+
+class ArgumentBytes:
+    """What all requests together hold of arguments from bodies. For one event loop only."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self.held = 0
+
+    @contextmanager
+    def hold(self, size: int) -> Iterator[None]:
+        """Raises: PeerError 503. One request alone always gets its share."""
+        if self.held and self.held + size > self._limit:
+            raise PeerError("too many long requests are running: try again", status=503)
+        self.held += size
+        try:
+            yield
+        finally:
+            self.held -= size
 
 
 def group(address: str) -> str:

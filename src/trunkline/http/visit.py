@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Any
 
 Scope = Mapping[str, Any]
@@ -44,9 +45,12 @@ def read_visit(scope: Scope, trusted_proxies: Collection[str]) -> Visit:
 
 
 def forwarded_address(headers: Mapping[bytes, bytes]) -> str:
-    """The last word: the one that our own proxy wrote."""
+    """The last word: the one that our own proxy wrote. "" when it is no address."""
     value = headers.get(b"x-forwarded-for", b"").rpartition(b",")[2].strip()
-    return value[:64].decode("latin-1")
+    try:
+        return str(ip_address(value[:64].decode("latin-1").strip("[]")))
+    except ValueError:
+        return ""
 
 
 def forwarded_scheme(headers: Mapping[bytes, bytes]) -> str:

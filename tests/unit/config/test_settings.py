@@ -2,43 +2,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import pytest
-from tests.compat.hg import ROOT
 
-from trunkline.config.settings import (
-    Index,
-    Limits,
-    Log,
-    Server,
-    Settings,
-    parse_settings,
-    read_settings,
-    render,
-)
+from trunkline.config.settings import Settings, parse_settings, read_settings
 from trunkline.errors import SettingsError
-
-
-def test_docs_show_the_table_as_it_is() -> None:
-    page = ROOT / "docs" / "configuration.md"
-    assert page.read_text() == render(), (
-        "run: python -m trunkline.config.settings > docs/configuration.md"
-    )
-
-
-def test_every_field_is_in_the_docs_with_a_meaning() -> None:
-    page = render()
-    for struct in (Settings, Server, Index, Limits, Log):
-        for item in msgspec.structs.fields(struct):
-            is_section = isinstance(item.type, type) and issubclass(item.type, msgspec.Struct)
-            assert (f"## [{item.name}]" if is_section else f"| `{item.name}` |") in page
-
-
-def test_every_limit_has_a_unit() -> None:
-    rows = [line for line in render().partition("## [limits]")[2].splitlines() if "| `" in line]
-    assert len(rows) >= len(msgspec.structs.fields(Limits))
-    for row in rows[: len(msgspec.structs.fields(Limits))]:
-        assert row.split("|")[3].strip(), row
 
 
 def test_empty_file_gives_the_defaults() -> None:

@@ -357,6 +357,30 @@ def test_pushes_at_once_limit(tmp_path: Path) -> None:
     assert app._pushes == 0
 
 
+def test_arguments_of_all_limit(made: Path) -> None:
+    app = make_app(made / "small", limits=Limits(all_post_args_bytes=8))
+    headers = [(b"content-length", b"7"), (b"x-hgargs-post", b"7")]
+
+    async def run() -> tuple[Reply, Reply]:
+        app.open()
+        gone = asyncio.Event()
+        slow = Client("POST", "/?cmd=lookup", headers, [], gone=gone)
+        task = asyncio.create_task(slow.ask(app))
+        while not app._argument_bytes.held:
+            await asyncio.sleep(0.01)
+        second = await Client("POST", "/?cmd=lookup", headers, [b"key=tip"]).ask(app)
+        gone.set()
+        first = await task
+        app.close_threads()
+        return first, second
+
+    first, second = asyncio.run(run())
+    assert second.status == 503
+    assert first.error is not None
+    assert app._argument_bytes.held == 0
+    assert ask(app, Client("POST", "/?cmd=lookup", headers, [b"key=tip"]))[0].status == 200
+
+
 def test_send_idle_limit(made: Path, tmp_path: Path) -> None:
     log = tmp_path / "log"
     settings = Settings(limits=Limits(send_idle_seconds=1), log=Log(access=str(log), format="json"))

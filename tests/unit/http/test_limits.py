@@ -4,7 +4,7 @@ import pytest
 
 from trunkline.config.settings import Limits
 from trunkline.errors import PeerError
-from trunkline.http.limits import Guests, group
+from trunkline.http.limits import ArgumentBytes, Guests, group
 
 
 def test_one_address_past_its_limit_is_refused_until_one_leaves() -> None:
@@ -37,6 +37,18 @@ def test_a_refused_guest_is_not_counted() -> None:
     guests.leave(ticket)
     assert guests.total == 0
     assert not guests._counts
+
+
+def test_arguments_past_the_bytes_of_all_are_refused() -> None:
+    arguments = ArgumentBytes(10)
+    with arguments.hold(99):  # one alone may
+        with pytest.raises(PeerError) as caught, arguments.hold(1):
+            pass
+        assert caught.value.status == 503
+        assert arguments.held == 99
+    assert arguments.held == 0
+    with arguments.hold(5), arguments.hold(5):
+        assert arguments.held == 10
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,16 @@ def test_anybody_else_is_not() -> None:
     assert (visit.address, visit.scheme) == ("127.0.0.1", "http")
 
 
+@pytest.mark.parametrize("value", [b"", b"unknown", b"192.0.2.7, _x", b"1" * 100, b"\r\n"])
+def test_an_address_that_is_none_is_passed_over(value: bytes) -> None:
+    assert read_visit(scope((b"x-forwarded-for", value)), {"127.0.0.1"}).address == "127.0.0.1"
+
+
+def test_an_ipv6_address_of_a_proxy_counts() -> None:
+    visit = read_visit(scope((b"x-forwarded-for", b"[2001:DB8::1]")), {"127.0.0.1"})
+    assert visit.address == "2001:db8::1"
+
+
 @pytest.mark.parametrize("value", [b"", b"ftp", b"https, gopher"])
 def test_a_scheme_that_is_none_is_passed_over(value: bytes) -> None:
     assert read_visit(scope((b"x-forwarded-proto", value)), {"127.0.0.1"}).scheme == "http"

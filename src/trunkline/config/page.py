@@ -1,0 +1,114 @@
+"""docs/configuration.md, made from the table in `settings`.
+
+`python -m trunkline.config.page` prints it; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from typing import Any, get_type_hints
+
+import msgspec
+from msgspec import Struct
+
+from trunkline.config.settings import Settings
+
+SERVED = """\
+## What is served where
+
+| PATH | URL |
+|---|---|
+| one repository | `/` |
+| one folder | each repository below it, at any depth, at its path in the folder; `/` lists them |
+| several | each as above, under its own base name: `/srv/a /srv/b` are `/a/...` and `/b/...` |
+
+A repository is looked up when it is asked for, so a new one is there at once, and a folder of
+thousands costs no more than one of three. A symlink is followed where it stays inside its PATH.
+`web.hidden` keeps a repository out of the list; it is served all the same. Who may read and pull is
+decided by `web.allow_read`, `web.deny_read` and `web.allow-pull`, as in hgweb; everybody is
+anonymous as yet. Who may push, by `web.push_ssl`, `web.deny_push` and `web.allow-push`.
+
+## Signals
+
+SIGTERM and SIGINT let running replies end and exit with 0. SIGHUP replaces the workers one by one.
+A worker that dies is replaced; if its successor dies at once, the program ends with status 1.
+
+## Behind a reverse proxy
+
+Name it in `trusted_proxies`, let it set `X-Forwarded-For` and `X-Forwarded-Proto`, and have it
+speak HTTP/1.1 to Trunkline (nginx: `proxy_http_version 1.1`), without buffering whole replies
+(`proxy_buffering off`), and without decoding `%2F` in paths.
+
+## The access log
+
+One line for each request, written when it ends. Fields as text:
+
+    TIME CLIENT "METHOD PATH" STATUS BYTES SECONDS COMMAND ENGINE OUTCOME "USER AGENT"
+
+As JSON: `time`, `client`, `method`, `path`, `status`, `bytes`, `duration` (seconds), `engine`,
+`command`, `outcome`, `user_agent`. `bytes` is of the body as it went out. `outcome` is `ok`; or
+`aborted` when a reply broke in the middle, whose reason stands on stderr; or `gone` when the client
+went away. Arguments of a request are never written.
+"""
+
+
+def render() -> str:
+    """The whole page."""
+    lines = [
+        "# Configuration",
+        "",
+        "<!-- Made by `python -m trunkline.config.page`; change src/trunkline/config/. -->",
+        "",
+        "`trunkline serve --settings FILE.toml` reads a TOML file with these fields, none of which",
+        "is needed. Options of the command line win over the file. An unknown field or a bad value",
+        "is one line on stderr and exit status 2.",
+        "",
+        "What Mercurial itself configures (`[web]`, `[server]` and the rest of hgrc files) stays",
+        "where it is: Trunkline asks the installed Mercurial. `--config` and `config` take those",
+        "names.",
+        "",
+        "```toml",
+        'paths = ["/srv/hg"]',
+        'config = ["server.compressionengines=zstd,zlib"]',
+        "",
+        "[server]",
+        'listen = "0.0.0.0:8000"',
+        "",
+        "[log]",
+        'access = "/var/log/trunkline/access.log"',
+        'format = "json"',
+        "```",
+        "",
+    ]
+    lines += [SERVED, "## At the top", "", *render_table(Settings)]
+    for section in msgspec.structs.fields(Settings):
+        if isinstance(section.type, type) and issubclass(section.type, Struct):
+            meaning = (section.type.__doc__ or "").strip()
+            lines += ["", f"## [{section.name}]", "", meaning, "", *render_table(section.type)]
+    return "\n".join(lines) + "\n"
+
+
+def render_table(struct: type[Struct]) -> list[str]:
+    hints: dict[str, Any] = get_type_hints(struct, include_extras=True)
+    lines = ["| field | default | unit | meaning |", "|---|---|---|---|"]
+    for item in msgspec.structs.fields(struct):
+        for meta in getattr(hints[item.name], "__metadata__", ()):
+            default = item.default
+            if default is msgspec.NODEFAULT:
+                default = item.default_factory()
+            extra = meta.extra or {}
+            shown = f"`{toml(default)}`"
+            lines.append(f"| `{item.name}` | {shown} | {extra['unit']} | {meta.description} |")
+    return lines
+
+
+def toml(value: object) -> str:
+    """A default as it would stand in the file."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return f"{value:_}" if value >= 10_000 else str(value)
+    return str(value) if isinstance(value, list) else f'"{value}"'
+
+
+if __name__ == "__main__":
+    print(render(), end="")
