@@ -12,7 +12,7 @@ import click
 
 from benchmarks.history import SHAPES, History, format_bundle
 
-VERSION = 5  # counted up when `history` makes other bytes
+VERSION = 6  # counted up when `history` makes other bytes
 ENVIRONMENT = {
     **os.environ,
     "HGRCPATH": "",
