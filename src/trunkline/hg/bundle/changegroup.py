@@ -150,10 +150,13 @@ class Changegroup:
         if not chosen.revs:
             return
         self._packer.add(format_path(path))
-        if self._is_plain(log, chosen, found):
-            yield from self._packer.whole_filelog(log.revlog, self._changelog)
-        else:
-            yield from self._group(log, chosen)
+        try:
+            if self._is_plain(log, chosen, found):
+                yield from self._packer.whole_filelog(log.revlog, self._changelog)
+            else:
+                yield from self._group(log, chosen)
+        except IndexError:
+            raise StoreError("a parent or base isn't there", log.revlog.path) from None
         self._packer.add(END)
 
     def _is_plain(self, log: Log, chosen: Chosen, found: Mapping[bytes, int]) -> bool:

@@ -13,7 +13,7 @@ from zstandard import ZstdDecompressor, ZstdError
 from trunkline.errors import StoreError
 from trunkline.hg.bundle.version import FLAG_BYTES, LENGTH, Version
 from trunkline.hg.node import NODE_LENGTH, NULL_NODE, NULL_REV
-from trunkline.hg.store.chunk import ZSTD, decompress
+from trunkline.hg.store.chunk import LITERAL, ZSTD, decompress
 from trunkline.hg.store.delta import HUNK
 from trunkline.hg.store.index import ENTRY_LENGTH, NODE_AT
 from trunkline.hg.store.revlog import BLOCK_LIMIT, ColumnRevlog, Revlog
@@ -30,7 +30,7 @@ class Packer:
     __slots__ = ("_pieces", "_size", "_version", "_zstd")
 
     def __init__(self, version: Version) -> None:
-        self._pieces: list[bytes] = []
+        self._pieces: list[bytes | memoryview] = []
         self._size = 0
         self._version = version
         self._zstd = ZstdDecompressor()  # one changegroup is made by one thread at a time
@@ -60,14 +60,16 @@ class Packer:
         for head, base, delta in zip(heads, bases, deltas, strict=True):
             length = len(delta)
             if base >= 0 or not length:
-                append(pack_length(length + plain))
+                total = length + plain
+                append(pack_length(total))
                 append(head)
             else:
-                append(pack_length(length + full))
+                total = length + full
+                append(pack_length(total))
                 append(head)
                 append(pack_hunk(0, 0, length))
             append(delta)
-            size += length + full
+            size += total
             if size >= BLOCK:
                 yield from self._give(delta if length >= BLOCK else b"")
                 size = 0
@@ -76,8 +78,8 @@ class Packer:
     def whole_filelog(self, revlog: Revlog, changelog: ColumnRevlog) -> Iterator[bytes]:
         """Every revision as it is stored, by its own link revision; nothing to choose.
 
-        The same as `revisions` would do, in one pass: a fifth of a clone's cost is saved so.
-        Raises: StoreError.
+        The same as `revisions` would do, in one pass: an eighth of a clone's CPU is saved so.
+        Raises: StoreError; IndexError for a parent that isn't there.
         """
         changesets = changelog.index.raw
         rows, is_general_delta = revlog.rows(), revlog.index.is_general_delta
@@ -90,15 +92,17 @@ class Packer:
         shift = ENTRY_LENGTH if revlog.index.is_inline else 0
         end = (rows[-1][0] >> 16) + rows[-1][1]
         block, first = revlog.held or b"", 0
+        delta: bytes | memoryview
         for rev, (place, stored, _, base, link, p1, p2, node) in enumerate(rows):
             at = (place >> 16) + shift * (rev + 1) - first
             if at < 0 or at + stored > len(block):
                 first += at
+                block = delta = b""  # let go of what may be large before the next is read
                 block = revlog.read_raw(first, max(stored, min(BLOCK_LIMIT, end - first)))
                 at = 0
             delta = block[at : at + stored]
             try:
-                delta = unpack(delta) if stored and delta[0] == ZSTD else decompress(delta)
+                delta = unpack(delta) if stored and delta[0] == ZSTD else unpack_other(delta)
             except (ZstdError, StoreError):
                 delta = revlog.stored(rev)  # has the time for frames without a size, and for words
             length = len(delta)
@@ -128,10 +132,17 @@ class Packer:
                 size = 0
         self._size = size
 
-    def _give(self, last: bytes) -> Iterator[bytes]:
+    def _give(self, last: bytes | memoryview) -> Iterator[bytes]:
         """All pieces; a `last` one that is large by itself is cut, not copied as a whole."""
         if last:
             self._pieces.pop()
         yield self.take()
         for start in range(0, len(last), BLOCK):
-            yield last[start : start + BLOCK]
+            yield bytes(last[start : start + BLOCK])
+
+
+def unpack_other(chunk: bytes) -> bytes | memoryview:
+    """A chunk that isn't zstd; a large one that was stored raw isn't copied. Raises: StoreError."""
+    if len(chunk) >= BLOCK and chunk[0] == LITERAL:
+        return memoryview(chunk)[1:]
+    return decompress(chunk)

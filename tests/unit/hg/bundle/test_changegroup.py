@@ -223,6 +223,15 @@ def test_file_of_a_changeset_that_is_not_there_breaks_the_stream(plain: Path) ->
         pack(view, b"03")
 
 
+def test_parent_that_is_not_there_breaks_the_stream(plain: Path) -> None:
+    index = plain / ".hg/store/data/b.i"
+    data = bytearray(index.read_bytes())
+    data[24:28] = b"\0\0\0\x70"
+    index.write_bytes(data)
+    with pytest.raises(StoreError, match=r"isn't there .*b\.i"):
+        pack(histories.view(plain), b"03")
+
+
 def test_strip_in_mid_stream_is_seen_before_the_last_block(plain: Path) -> None:
     view = histories.view(plain)
     blocks = changegroup(view, make_outgoing(view, [], []), b"03")
