@@ -50,6 +50,10 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True):
             ge=1,
         ),
     ] = 8
+    page_threads: Annotated[
+        int,
+        unit("threads", "Threads of a worker that make pages for browsers.", ge=1),
+    ] = 2
     handles: Annotated[
         int,
         unit("repositories", "That a worker keeps open, least recently used out.", ge=1),

@@ -1,7 +1,8 @@
 """The ASGI application: one request in, one reply out, one line in the log.
 
 The event loop moves bytes. What reads a disk or costs CPU runs in `Threads`, but for answers that
-are known to be quick; pushes, which wait for their client, have threads of their own.
+are known to be quick. Pushes, which wait for their client, have threads of their own; so have
+pages, which must keep no client waiting.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ class App:
         self._proxies = frozenset(settings.server.trusted_proxies)
         self._threads: Threads | None = None
         self._push_threads: Threads | None = None
+        self._page_threads: Threads | None = None
         self._pushes = 0
 
     # -- life
@@ -83,6 +85,7 @@ class App:
         server = self._settings.server
         self._threads = Threads(server.threads, "reply")
         self._push_threads = Threads(server.push_threads, "push")
+        self._page_threads = Threads(server.page_threads, "page")
         self._threads.run(self._door.warm)
         if self._ready is not None:
             self._ready()
@@ -94,7 +97,7 @@ class App:
         close_readers()
 
     def close_threads(self) -> None:
-        for threads in (self._threads, self._push_threads):
+        for threads in (self._threads, self._push_threads, self._page_threads):
             if threads is not None:
                 threads.close()
 
@@ -153,8 +156,9 @@ class App:
         arguments = await read_arguments(visit, body, self._settings.limits)
         if self._door.is_quick(visit, way, arguments):
             return self._work(visit, way, arguments, None)
-        assert self._threads is not None
-        return await self._threads.run(self._work, visit, way, arguments, None)
+        threads = self._threads if way.command is not None else self._page_threads
+        assert threads is not None
+        return await threads.run(self._work, visit, way, arguments, None)
 
     async def _push(self, visit: Visit, way: Way, body: RequestBody) -> Made:
         """What isn't wanted of the bundle is read all the same: a client that still sends when

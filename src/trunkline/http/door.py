@@ -181,11 +181,11 @@ class Door:
 
     def _index(self, names: tuple[str, ...]) -> Answer:
         """The list, or the part of it below a folder; where there is none, nothing is found."""
+        if not self._roots.is_folder(names):
+            raise PeerError(NOT_FOUND, status=404)
         folder = "/".join(names)
         listing = self._catalogue.listing().below(folder)
         if folder and not listing.entries:
-            raise PeerError(NOT_FOUND, status=404)
-        if self._roots.single_repository is not None:
             raise PeerError(NOT_FOUND, status=404)
         rows = [Row(entry.path, entry.name, entry.description) for entry in listing.entries]
         return page_answer(index_page(folder, rows, listing.is_cut))

@@ -74,6 +74,16 @@ class Roots:
                 self._found.popitem(last=False)
         return place
 
+    def is_folder(self, names: tuple[str, ...]) -> bool:
+        """Whether repositories may stand below this path. Lists nothing."""
+        if not names:
+            return self.single_repository is None
+        mount, below = self.locate(names)
+        if mount is None or mount.is_repository:
+            return False
+        path = os.path.realpath(os.path.join(mount.root, *below))
+        return is_inside(path, mount.root) and os.path.isdir(path)
+
     def locate(self, names: tuple[str, ...]) -> tuple[Mount | None, tuple[str, ...]]:
         """The mount that a path is of, and what is left of the path."""
         if not self._has_names:

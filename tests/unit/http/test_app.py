@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import threading
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -12,7 +13,7 @@ from urllib.parse import urlencode
 import pytest
 from tests.compat.hg import INSTALLED
 from tests.unit.http.conftest import BIG_FILE, commit, head, new
-from tests.unit.http.driving import Client, Reply, ask, get, make_app, post
+from tests.unit.http.driving import SECONDS, Client, Reply, ask, get, make_app, post
 
 from trunkline import __version__
 from trunkline.config.settings import Limits, Log, Server, Settings
@@ -502,6 +503,27 @@ def test_index_lists_what_is_not_hidden(made: Path) -> None:
     group = get(make_app(made), "/group/")
     assert 'href="/group/deep/"' in group.text
     assert "small" not in group.text
+
+
+def test_pages_keep_no_client_waiting(made: Path) -> None:
+    """While every thread for pages is busy, commands are answered."""
+    app = make_app(made)
+
+    async def run() -> Reply:
+        app.open()
+        assert app._page_threads is not None
+        go = threading.Event()
+        busy = [app._page_threads.run(go.wait, SECONDS) for _ in range(app._page_threads.count)]
+        page = asyncio.create_task(Client(target="/").ask(app))
+        reply = await Client(target="/small?cmd=heads").ask(app)
+        assert not page.done()
+        go.set()
+        await asyncio.gather(*busy)
+        assert (await page).status == 200
+        app.close_threads()
+        return reply
+
+    assert asyncio.run(run()).status == 200
 
 
 def test_landing_page_shows_clone_line_and_heads(made: Path) -> None:

@@ -53,6 +53,20 @@ def test_several_stand_under_their_base_names(folder: Path, tmp_path: Path) -> N
         assert roots.find(names) is None
 
 
+def test_folder_is_where_repositories_may_stand(folder: Path, tmp_path: Path) -> None:
+    one = repository(tmp_path / "one")
+    (folder / "out").symlink_to(tmp_path)
+    (folder / "file").touch()
+    roots = mount_paths([str(folder)])
+    assert [roots.is_folder(names) for names in [(), ("group",), ("plain",)]] == [True] * 3
+    assert not any(roots.is_folder((name,)) for name in ("none", "out", "file"))
+    several = mount_paths([str(folder), str(one)])
+    assert [several.is_folder(names) for names in [(), ("root",), ("root", "group")]] == [True] * 3
+    assert not several.is_folder(("one",))
+    assert not several.is_folder(("two",))
+    assert not mount_paths([str(one)]).is_folder(())
+
+
 def test_same_base_name_twice_is_refused(folder: Path, tmp_path: Path) -> None:
     other = repository(tmp_path / "elsewhere" / "root")
     with pytest.raises(SettingsError, match="/root"):

@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED
+from tests.compat.hg import ENVIRONMENT, INSTALLED
 from tests.compat.serving import Serving, trunkline_command
 from tests.unit.http.conftest import BIG_FILE, commit, head, new
 from tests.unit.http.test_app import copy, getbundle
@@ -302,3 +302,38 @@ def test_log_goes_to_its_file_as_json(made: Path, start: Start, tmp_path: Path) 
     line = json.loads(log.read_text())
     assert (line["command"], line["status"], line["user_agent"]) == ("heads", 200, "test/1")
     assert "heads" not in server.log()
+
+
+def test_workers_that_cant_start_end_the_program(tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "numpy.py").write_text("raise ImportError('no numpy here')\n")
+    done = subprocess.run(
+        trunkline_command(tmp_path, "--workers", "1"),
+        env={**ENVIRONMENT, "PYTHONPATH": str(broken)},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "no numpy here" in done.stderr
+    assert "crash loop" in done.stderr
+
+
+def test_sighup_replaces_workers_and_opens_the_log_anew(
+    made: Path, start: Start, tmp_path: Path
+) -> None:
+    log = tmp_path / "access.log"
+    settings = tmp_path / "s.toml"
+    settings.write_text(f'[log]\naccess = "{log}"\n')
+    server = start(made / "small", "--workers", "1", "--settings", str(settings))
+    ask(server, request("/?cmd=heads"))
+    old = children(server.pid)
+    log.rename(tmp_path / "access.log.1")
+    os.kill(server.pid, signal.SIGHUP)
+    wait_for(lambda: not set(old) & set(children(server.pid)))
+    assert b" 200 " in ask(server, request("/?cmd=heads"))[:20]
+    wait_for(log.exists)
+    assert len(log.read_text().splitlines()) == 1
