@@ -38,7 +38,6 @@ def test_discovery_with_many_heads_of_the_clients_own(
     repository, clone = source("many_heads"), tmp_path / "clone"
     server = serve(repository)
     hg("clone", "--noupdate", "--rev", "1500", server.url, clone)
-    hg("debugbuilddag", "--help", cwd=clone)
     with INSTALLED.session(clone) as own:
         for number in range(30):
             own("update", "--clean", str(number % 20))
