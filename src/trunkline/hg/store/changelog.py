@@ -76,7 +76,7 @@ class Changelog(ColumnRevlog):
         """
         turn = iter(revs)
         while batch := list(islice(turn, BATCH)):
-            if all(self.index.base(rev) < 0 for rev in batch):
+            if self.index.is_full(batch):
                 yield from self.stored_many(batch)
             else:
                 yield from (self.unchecked_text(rev) for rev in batch)

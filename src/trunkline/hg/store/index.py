@@ -282,7 +282,7 @@ class ColumnIndex(Index):
 
     def spans(self, revs: Iterable[int]) -> Spans:
         chosen = np.fromiter(revs, np.int64)
-        starts = self.offsets[chosen]
+        starts = self.offsets_of(chosen)
         if self.is_inline:
             starts = starts + ENTRY_LENGTH * (chosen + 1)
         return Spans(starts.tolist(), self.columns["stored"][chosen].tolist())
@@ -304,12 +304,19 @@ class ColumnIndex(Index):
     @property
     def offsets(self) -> NDArray[np.int64]:
         """Where each chunk starts, as the index says it (an inline file's entries not counted)."""
-        offsets: NDArray[np.int64] = (self.columns["offset_flags"] >> np.uint64(16)).astype(
-            np.int64
-        )
-        if self.count:
-            offsets[0] = 0
+        return self.offsets_of(np.arange(self.count))
+
+    def offsets_of(self, revs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The same for some revisions."""
+        words: NDArray[np.uint64] = self.columns["offset_flags"][revs] >> np.uint64(16)
+        offsets = words.astype(np.int64)
+        offsets[revs == 0] = 0
         return offsets
+
+    def is_full(self, revs: Sequence[int]) -> bool:
+        """Are all of them stored as full texts?"""
+        chosen = np.asarray(revs, np.int64)
+        return bool((self.columns["base"][chosen] == chosen).all())
 
     @cached_property
     def p1(self) -> NDArray[np.int32]:
