@@ -78,7 +78,9 @@ def run_tests(source: Path, tests: Iterable[str], is_stock: bool, jobs: int) -> 
     output.mkdir(parents=True)
     programs = Path(sys.executable).parent
     command = [sys.executable, "run-tests.py", f"--with-hg={programs / 'hg'}", f"-j{jobs}"]
-    command += ["--json", f"--outputdir={output}", "--timeout=900"]
+    # Ports of its own, below those that the system hands out, so that two runs don't meet.
+    port = 20_000 + os.getpid() % 60 * 200
+    command += ["--json", f"--outputdir={output}", "--timeout=900", f"--port={port}"]
     if not is_stock:
         redirect = Path(__file__).with_name("redirect.py")
         command.append(f"--extra-config-opt=extensions.trunkline_serve={redirect}")
