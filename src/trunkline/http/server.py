@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import multiprocessing
 import os
@@ -76,7 +77,20 @@ def load_app(settings: Settings, ready: Semaphore) -> Any:
 
     sys.setswitchinterval(SWITCH_SECONDS)
     watch_parent()
+    atexit.register(leave)
     return App(settings, ready=ready.release)
+
+
+def leave() -> None:
+    """End a worker before Python is torn down around Granian's threads.
+
+    One that asks for the GIL meanwhile would be ended by CPython inside of Rust, which aborts the
+    process with a panic on stderr; seen now and then on a busy machine. All that has to be closed
+    has been when `atexit` comes.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def watch_parent() -> None:
