@@ -69,10 +69,10 @@ class Serving:
         raise ServerFailed(f"the server didn't come up\n{self.log()}")
 
     def check_log(self) -> None:
-        """No traceback since the last look. Raises: ServerFailed."""
+        """No traceback and no panic since the last look. Raises: ServerFailed."""
         text = self.log()
         new, self._seen = text[self._seen :], len(text)
-        if "Traceback (most recent call last)" in new:
+        if "Traceback (most recent call last)" in new or "panicked at" in new:
             raise ServerFailed(f"a traceback in the server's log\n{new[-6000:]}")
 
     def stop(self) -> None:
