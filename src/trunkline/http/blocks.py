@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from trunkline.errors import StoreError
 from trunkline.reply import Span
 
-ENOUGH = 256 * 1024  # bytes; with as much to send, no more blocks are waited for
+ENOUGH = 512 * 1024  # bytes; with as much to send, no more blocks are waited for
 LONGEST = 1024 * 1024  # bytes; a longer block is cut
 READ_SIZE = 512 * 1024  # bytes of a file at once
 
