@@ -20,7 +20,7 @@ INT32 = Struct(">i")
 END = INT32.pack(0)
 INTERRUPT = INT32.pack(-1)
 LIMIT = 255  # bytes of a part's type, of a parameter's name and of its value: one length byte each
-CHUNK = 512 * 1024  # bytes of payload in one chunk at most: docs/notes/small-reads.md
+CHUNK = 1024 * 1024  # bytes of payload in one chunk at most: docs/notes/small-reads.md
 BROKEN = b"the server could not go on reading the repository"
 
 Parameters = tuple[tuple[bytes, bytes], ...]

@@ -18,7 +18,7 @@ from trunkline.hg.bundle.store_folder import INDEX, INLINE, READ, Files
 if TYPE_CHECKING:
     from trunkline.hg.store.snapshot import Snapshot
 
-BLOCK: Final = 256 << 10  # bytes that are gathered, at least, before they are sent
+BLOCK: Final = 512 << 10  # bytes that are gathered, at least, before they are sent
 SMALL: Final = 192 << 10  # bytes of a file that is read at once and gathered with others
 READ_LIMIT: Final = 512 << 10  # bytes of one read of a larger one
 
