@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from hashlib import sha512
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,8 @@ from trunkline.hg.store.repository import Repository
 from trunkline.hg.store.snapshot import Snapshot
 
 PRIVATE = configured(phases_publish="no")
-LARGE = b"".join(b"%064d\n" % number for number in range(2500))  # more than an inline revlog takes
+# Hardly packs: more than an inline revlog takes, and with it more than one block of a stream.
+LARGE = b"".join(sha512(b"%d" % number).hexdigest().encode() + b"\n" for number in range(10_000))
 CLOCK_TICK = 0.01  # seconds at most between two times that a file system can tell apart
 FORMATS: dict[str, dict[str, str]] = {
     "default": {},
