@@ -1,7 +1,7 @@
 """`python -m tests.golden.record`: replies of the stock server, for test_golden_replies.py.
 
-Recorded from Mercurial 7.2.4, to be recorded again only on purpose: the point of the file is that it
-doesn't follow the Mercurial that is installed.
+Recorded from Mercurial 7.2.4, to be recorded again only on purpose: the file is worth something
+because it does not follow the Mercurial that is installed.
 """
 
 from __future__ import annotations
