@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
@@ -62,12 +63,11 @@ def stream_clone(server: Server, repository: Repository) -> Figures:
     return read_bundle(server, getbundle(repository.heads, [NULL], stream=True))
 
 
-def no_op_pulls(server: Server, repository: Repository) -> Figures:
-    """What `hg pull` asks when there is nothing new, over and over on one connection."""
-    heads = " ".join(repository.heads)
-    batch = argument_headers({"cmds": f"heads ;known nodes={heads}"})
+def pull_nothing(port: int, heads: list[str]) -> int:
+    """What `hg pull` asks when there is nothing new, over and over on one connection: requests."""
+    batch = argument_headers({"cmds": f"heads ;known nodes={' '.join(heads)}"})
     plain = argument_headers({})
-    connection = Connection(server.port)
+    connection = Connection(port)
     pulls = 0
     until = time.monotonic() + NO_OP_SECONDS
     try:
@@ -77,7 +77,21 @@ def no_op_pulls(server: Server, repository: Repository) -> Figures:
             pulls += 1
     finally:
         connection.close()
-    return {"requests_per_s": 2 * pulls / NO_OP_SECONDS, "requests": 2 * pulls}
+    return 2 * pulls
+
+
+def no_op_pulls(connections: int) -> Callable[[Server, Repository], Figures]:
+    """Each connection has a process of its own to ask from."""
+
+    def run(server: Server, repository: Repository) -> Figures:
+        with ProcessPoolExecutor(connections) as pool:
+            jobs = [
+                pool.submit(pull_nothing, server.port, repository.heads) for _ in range(connections)
+            ]
+            requests = sum(job.result() for job in jobs)
+        return {"requests_per_s": requests / NO_OP_SECONDS, "requests": requests}
+
+    return run
 
 
 def real_clone(*options: str) -> Callable[[Server, Repository], Figures]:
@@ -127,7 +141,8 @@ CASES = {
         Case("clone-zlib", "full clone, zlib (default level)", engine("zlib"), full_clone),
         Case("clone-one-head", "clone -r of one head, none", engine("none"), one_head),
         Case("stream", "stream clone v2", (), stream_clone),
-        Case("no-op-pull", "pull with nothing new", (), no_op_pulls),
+        Case("no-op-pull", "pull with nothing new, 1 connection", (), no_op_pulls(1)),
+        Case("no-op-pull-16", "pull with nothing new, 16 connections", (), no_op_pulls(16)),
         Case("client-none", "hg clone, none", engine("none"), real_clone()),
         Case("client-zstd-3", "hg clone, zstd 3", engine("zstd", 3), real_clone()),
         Case("client-zlib", "hg clone, zlib", engine("zlib"), real_clone()),

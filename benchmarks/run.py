@@ -42,6 +42,8 @@ def measure(case: Case, peer: str, repository: Repository) -> Figures:
         before = server.cpu_seconds()
         figures = case.run(server, repository)
         figures["server_cpu_s"] = server.cpu_seconds() - before
+        if "requests" in figures:
+            figures["cpu_per_request_s"] = figures["server_cpu_s"] / figures["requests"]
         figures["server_peak_bytes"] = server.peak_bytes()
     finally:
         server.stop()
