@@ -144,7 +144,10 @@ CASES = {
         Case("no-op-pull", "pull with nothing new, 1 connection", (), no_op_pulls(1)),
         Case("no-op-pull-16", "pull with nothing new, 16 connections", (), no_op_pulls(16)),
         Case("client-none", "hg clone, none", engine("none"), real_clone()),
+        Case("client-zstd-1", "hg clone, zstd 1", engine("zstd", 1), real_clone()),
         Case("client-zstd-3", "hg clone, zstd 3", engine("zstd", 3), real_clone()),
+        Case("client-zstd-7", "hg clone, zstd 7", engine("zstd", 7), real_clone()),
+        Case("client-zstd-10", "hg clone, zstd 10", engine("zstd", 10), real_clone()),
         Case("client-zlib", "hg clone, zlib", engine("zlib"), real_clone()),
         Case("client-stream", "hg clone --stream", (), real_clone("--stream")),
     )

@@ -14,7 +14,7 @@ from typing import TypedDict
 
 import click
 
-from benchmarks import process
+from benchmarks import process, sameness
 from benchmarks.cases import CASES, Case, Figures, Repository
 from benchmarks.dataset import build, run_hg
 from benchmarks.reader import Connection
@@ -114,6 +114,7 @@ def main(
 ) -> None:
     """Measure Trunkline against the stock server, by turns, and keep every round."""
     repository = read_repository(build(dataset, folder))
+    sameness.check(repository)
     kept: list[Round] = []
     click.echo(f"{'case':34} {'figure (median)':18} {'hg serve':>16} {'trunkline':>16}    ratio")
     for case in [CASES[name] for name in names or CASES]:
