@@ -210,6 +210,33 @@ def drafts(target: Path, source: Source) -> None:
 
 
 @builder
+def amended(target: Path, source: Source) -> None:
+    """Nothing secret; an amended changeset and a pruned one are hidden, their markers there."""
+    with fresh(EVOLVING, target) as hg:
+        hg.write("file", b"1\n")
+        hg.commit("kept")
+        hg.write("file", b"a text that was a mistake\n")
+        hg.commit("hidden: amended")
+        hg.write("file", b"2\n")
+        hg("commit", "--amend", "--message", "kept, too", "--date", "5 0")
+        hg.write("pruned", b"a text that was pruned\n")
+        hg.commit("hidden: pruned")
+        pruned = hg("log", "--rev", ".", "--template", "{node}").decode()
+        hg("update", ".^")
+        hg("debugobsolete", "--record-parents", pruned)
+
+
+@builder
+def far_markers(target: Path, source: Source) -> None:
+    """Markers, but of changesets that never were here: nothing is hidden."""
+    with fresh(EVOLVING, target) as hg:
+        hg.write("file", b"1\n")
+        hg.commit("one")
+        node = hg("log", "--rev", ".", "--template", "{node}").decode()
+        hg("debugobsolete", "ab" * 20, node)
+
+
+@builder
 def many_heads(target: Path, source: Source) -> None:
     """2,000 heads on one stem, on a hundred branches."""
     INSTALLED("init", target)

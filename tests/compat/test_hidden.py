@@ -68,6 +68,69 @@ def test_markers_arrive(hg: Hg, repository: Path, server: Serving, tmp_path: Pat
     assert nodes(client, clone, "orphan()") == nodes(INSTALLED, repository, "orphan()")
 
 
+def asks_for_stream(client: Hg, url: str, clone: Path) -> bytes:
+    done = client.run("clone", "--noupdate", "--stream", url, clone)
+    return done.out + done.err
+
+
+@pytest.mark.parametrize("config", [(), (EVOLUTION,)], ids=["no evolution", "evolution"])
+def test_hidden_changesets_alone_forbid_streams(
+    hg: Hg, config: tuple[str, ...], source: Source, serve: Serve, tmp_path: Path
+) -> None:
+    """Nothing is secret. A client that asks for a stream gets a normal clone."""
+    repository, clone, client = source("amended"), tmp_path / "clone", hg.with_config(*config)
+    assert b"streaming all changes" not in asks_for_stream(client, serve(repository).url, clone)
+    assert_same(client, clone, repository, without=[b"phase", b"bookmark"])
+    assert nodes(hg, clone, hidden=True) == nodes(INSTALLED, repository, "not hidden()")
+
+
+def test_no_reply_to_a_stream_client_holds_what_is_hidden(source: Source, serve: Serve) -> None:
+    repository = source("amended")
+    hidden = nodes(INSTALLED, repository, "hidden()", hidden=True)
+    texts = [b"hidden: ", b"a text that was a mistake", b"a text that was pruned"]
+    assert len(hidden) == 2
+    address, proto = serve(repository).address, {"X-HgProto-1": "0.2 comp=none"}
+    caps = "HG20,bundle2=HG20%0Astream%3Dv2%0Achangegroup%3D02"
+    for query in (
+        "capabilities",
+        "stream_out",
+        "getbundle&stream=1&cg=0&bundlecaps=" + caps.replace("%", "%25"),
+        "getbundle&cg=1&bundlecaps=" + caps.replace("%", "%25"),
+        "changegroup&roots=" + "0" * 40,
+    ):
+        body = request(address, "/?cmd=" + query, proto).body
+        assert b"stream=" not in body
+        assert b"streamreqs" not in body
+        for what in [*map(str.encode, hidden), *map(bytes.fromhex, hidden), *texts]:
+            assert what not in body, (query, what)
+    refusal = request(address, "/?cmd=getbundle&stream=1&bundlecaps=" + caps.replace("%", "%25"))
+    assert b"server does not allow this feature" in refusal.body
+    assert request(address, "/?cmd=stream_out").body == b"1\n"
+
+
+@pytest.mark.parametrize("config", [(), (EVOLUTION,)], ids=["no evolution", "evolution"])
+def test_markers_alone_do_not_forbid_streams(
+    hg: Hg, config: tuple[str, ...], source: Source, serve: Serve, tmp_path: Path
+) -> None:
+    """Where nothing is hidden, a client without evolution streams and does without markers."""
+    repository, clone, client = source("far_markers"), tmp_path / "clone", hg.with_config(*config)
+    assert b"streaming all changes" in asks_for_stream(client, serve(repository).url, clone)
+    assert_same(client, clone, repository, without=[b"phase", b"bookmark"])
+    expected = markers(INSTALLED.with_config(EVOLUTION), repository) if config else set()
+    assert markers(hg.with_config(EVOLUTION), clone) == expected
+
+
+def test_stream_parts_that_are_switched_off_are_refused_in_words(
+    source: Source, serve_own: Serve, tmp_path: Path
+) -> None:
+    server = serve_own(source("rich"), "--config", "server.bundle2.stream=no")
+    caps = "HG20,bundle2=HG20%250Astream%253Dv2"
+    body = request(server.address, f"/?cmd=getbundle&stream=1&bundlecaps={caps}").body
+    assert body.startswith(b"HG20")
+    assert b"error:abort" in body
+    assert b"stream data requested but server does not allow this feature" in body
+
+
 def markers(hg: Hg, repository: Path) -> set[bytes]:
     """Markers of changesets that are not secret, one a line."""
     return set(hg("debugobsolete", "--rev", "not secret()", cwd=repository).splitlines())

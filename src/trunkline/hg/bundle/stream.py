@@ -36,16 +36,28 @@ IGNORABLE: Final = frozenset(
 
 
 def stream_allowed(snapshot: Snapshot, config: HgConfig) -> bool:
-    """A stream can't leave changesets out, so a secret one forbids it unless configured.
+    """A stream can't leave changesets out, so one that must not leave forbids it unless configured.
 
-    Mercurial looks at secret changesets only; internal and archived ones are as little for
-    others' eyes, and would be public in a clone.
+    Mercurial looks at secret changesets only; internal, archived and hidden ones are as little
+    for others' eyes. Raises: SettingsError, StoreError.
     """
     if not config.bool("server", "uncompressed", True, untrusted=True):
         return False
+    return config.bool("server", "uncompressedallowsecret") or not keeps_back(snapshot, config)
+
+
+def keeps_back(snapshot: Snapshot, config: HgConfig) -> bool:
+    """Does the repository hold anything that peers don't see?"""
     if any(phase >= SECRET for phase in snapshot.phases.roots):
-        return config.bool("server", "uncompressedallowsecret")
-    return True
+        return True
+    return bool(snapshot.view(config.text("server", "view", "served")).filtered)
+
+
+def offers_stream_parts(config: HgConfig) -> bool:
+    """Are streams given inside of a bundle2 at all? `stream_out` doesn't ask."""
+    return config.bool("server", "uncompressed", True, untrusted=True) and config.bool(
+        "server", "bundle2.stream", True
+    )
 
 
 def stream_requirements(repository: Repository) -> frozenset[bytes]:

@@ -14,7 +14,7 @@ from trunkline.hg.bundle.bundle2 import Part
 from trunkline.hg.bundle.parts import markers_versions
 from trunkline.hg.bundle.refusal import Refusal
 from trunkline.hg.bundle.request import GetBundle
-from trunkline.hg.bundle.stream import stream_allowed
+from trunkline.hg.bundle.stream import offers_stream_parts, stream_allowed
 from trunkline.hg.bundle.stream_v2 import stream2_part
 from trunkline.hg.bundle.stream_v3 import stream3_part
 from trunkline.hg.store.view import View
@@ -29,7 +29,7 @@ def stream_part(view: View, request: GetBundle, config: HgConfig) -> Part | None
     """Raises: PeerError where a stream is asked for and can't be given."""
     if not request.stream:
         return None
-    if not stream_allowed(view.snapshot, config):
+    if not offers_stream_parts(config) or not stream_allowed(view.snapshot, config):
         raise Refusal("stream data requested but server does not allow this feature", BUGGY)
     write = choose_stream(request, config)
     if any(request.includepats) or any(request.excludepats):
@@ -56,12 +56,16 @@ def choose_stream(request: GetBundle, config: HgConfig) -> Writer:
 
 
 def includes_markers(view: View, request: GetBundle) -> bool:
-    """The obsstore goes along as a file, so the client must read its very format."""
+    """The obsstore goes along as a file, so the client must read its very format.
+
+    A client that takes no markers does without them, as in a clone that isn't streamed. Not when
+    hidden changesets go along: it would show them. Raises: PeerError.
+    """
     markers = view.snapshot.obsmarkers
     if not markers:
         return False
     versions = markers_versions(request)
-    if not versions:
+    if not versions and view.snapshot.view("visible").filtered:
         raise PeerError(
             "server has obsolescence markers, but client cannot receive them via stream clone"
         )

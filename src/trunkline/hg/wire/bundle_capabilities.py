@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from trunkline.config.hgconfig import HgConfig
+from trunkline.hg.bundle.stream import offers_stream_parts
 from trunkline.hg.store.evolution import is_exchange_enabled
 
 Capabilities = Mapping[bytes, tuple[bytes, ...]]
@@ -39,9 +40,7 @@ def bundle_capabilities(config: HgConfig) -> Capabilities:
         found[b"checkheads"] = (b"related",)
     if "phases" in config.list("devel", "legacy.exchange"):
         del found[b"phases"]
-    if config.bool("server", "uncompressed", True, untrusted=True) and config.bool(
-        "server", "bundle2.stream", True
-    ):
+    if offers_stream_parts(config):
         found[b"stream"] = (b"v2",)
     return found
 

@@ -6,15 +6,20 @@ from pathlib import Path
 import pytest
 from mercurial import requirements as stock_requirements
 from mercurial import streamclone
+from tests.compat.hg import INSTALLED
 from tests.unit.hg.bundle.streams import configured, stock_repository
 from tests.unit.hg.store.repositories import FORMATS, commit, make, opened, writing
 
+from trunkline.config.hgconfig import HgConfig
 from trunkline.hg.bundle.stream import (
     IGNORABLE,
+    offers_stream_parts,
     requirements_parameter,
     stream_allowed,
     stream_requirements,
 )
+
+EVOLVE = "experimental.evolution=all"
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -75,3 +80,43 @@ def test_an_internal_changeset_forbids_streams_too(tmp_path: Path) -> None:
         hg("shelve", "-q")
 
     assert not stream_allowed(opened(path).snapshot(), configured())
+
+
+@pytest.fixture
+def pruned(tmp_path: Path) -> Path:
+    """A draft changeset that a marker makes obsolete, under the working copy."""
+    path = make(tmp_path / "r")
+    with writing(path, EVOLVE) as hg:
+        commit(hg, path, {"a": b"1\n"}, "one")
+        hg("debugobsolete", commit(hg, path, {"a": b"2\n"}, "two"))
+    return path
+
+
+def test_a_hidden_changeset_forbids_streams_unless_configured(pruned: Path) -> None:
+    INSTALLED("-R", pruned, "update", "-q", "0")
+    snapshot = opened(pruned).snapshot()
+
+    assert snapshot.view("served").filtered
+    assert not stream_allowed(snapshot, configured())
+    assert stream_allowed(snapshot, configured(server_uncompressedallowsecret="yes"))
+
+
+def test_an_obsolete_changeset_that_peers_see_does_not_forbid_streams(pruned: Path) -> None:
+    assert stream_allowed(opened(pruned).snapshot(), configured())
+
+
+def test_what_the_configured_view_leaves_out_forbids_streams(tmp_path: Path) -> None:
+    path = make(tmp_path / "r")
+    with writing(path) as hg:
+        commit(hg, path, {"a": b"1\n"}, "a draft")
+
+    assert not stream_allowed(opened(path).snapshot(), configured(server_view="immutable"))
+    assert stream_allowed(opened(path).snapshot(), configured())
+
+
+@pytest.mark.parametrize("name", ["uncompressed", "bundle2.stream"])
+def test_parts_are_offered_unless_switched_off(name: str) -> None:
+    off = {("server", name): "no"}
+
+    assert offers_stream_parts(HgConfig({}, {}))
+    assert not offers_stream_parts(HgConfig(off, off))

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.hg.bundle.streams import configured
+from tests.unit.hg.bundle.streams import configured, files_of_v2, payload
 from tests.unit.hg.bundle.writing import add, open_writer
 
 from trunkline.errors import PeerError
@@ -46,6 +46,7 @@ def test_version_3_is_given_where_both_sides_want_it(view: View) -> None:
     ("caps", "config", "text"),
     [
         (V2, {"server_uncompressed": "no"}, "server does not allow this feature"),
+        (V2, {"server_bundle2.stream": "no"}, "server does not allow this feature"),
         (b"HG20,bundle2=HG20", {}, "versions were not specified"),
         (b"HG20,bundle2=HG20%0Astream%3Dv9", {}, "no common supported version with the client"),
     ],
@@ -53,3 +54,37 @@ def test_version_3_is_given_where_both_sides_want_it(view: View) -> None:
 def test_refusals_are_stocks(view: View, caps: bytes, config: dict[str, str], text: str) -> None:
     with pytest.raises(PeerError, match=text):
         chosen(view, caps, **config)
+
+
+def with_marker(path: Path, of: bytes | None) -> View:
+    """Two changesets and a marker of one: of the tip where none is given."""
+    repo = open_writer(path, experimental_evolution="all")
+    add(repo, {b"a": b"1\n"})
+    tip = add(repo, {b"a": b"2\n"})
+    with repo.wlock(), repo.lock(), repo.transaction(b"tests") as transaction:
+        repo.obsstore.create(transaction, of or tip, (), date=(0, 0), ui=repo.ui)
+    return Repository(str(path)).snapshot().view("served")
+
+
+@pytest.mark.parametrize(("words", "has_markers"), [(b"", False), (b"%0Aobsmarkers%3DV1", True)])
+def test_markers_go_along_to_who_takes_them(
+    tmp_path: Path, words: bytes, has_markers: bool
+) -> None:
+    view = with_marker(tmp_path / "r", b"1" * 20)
+    request = parse_getbundle({b"stream": b"1", b"bundlecaps": V2 + words})
+
+    part = stream_part(view, request, configured())
+
+    assert part is not None
+    files = files_of_v2(payload(part))
+    assert (b"s/obsstore" in files) == has_markers
+    assert (b"1" * 20 in b"".join(files.values())) == has_markers
+
+
+def test_hidden_changesets_go_to_nobody_without_their_markers(tmp_path: Path) -> None:
+    view = with_marker(tmp_path / "r", None)
+
+    with pytest.raises(PeerError, match="server does not allow this feature"):
+        chosen(view, V2)
+    with pytest.raises(PeerError, match="server has obsolescence markers, but client cannot"):
+        chosen(view, V2, server_uncompressedallowsecret="yes")
