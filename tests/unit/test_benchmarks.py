@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-
 from benchmarks.dataset import build, run_hg
 from benchmarks.report import RESULTS, ROOT, put_summary, render
 
