@@ -150,6 +150,7 @@ class App:
             raise
         except Exception as error:
             made = Made(self._failure(error, visit, command))
+        line.command = line.command or made.answer.command  # an extension's
         return made
 
     async def _ask(self, visit: Visit, way: Way, body: RequestBody) -> Made:

@@ -39,6 +39,11 @@ KNOWN_METHODS = frozenset(
 )
 PAYLOAD_COMMAND = b"unbundle"
 
+# Where clients of an LFS repository ask for large contents. 400: they then tell their user to check
+# whether the server serves them. Source: hg 7.2.4, hgext/lfs/blobstore.py.
+LFS_NAMES = (".git", "info", "lfs")
+LFS_WORDS = "the contents of large files (LFS) aren't served here; lfs.url can name who does"
+
 
 @dataclass(frozen=True, slots=True)
 class Way:
@@ -98,6 +103,8 @@ class Door:
         if len(visit.query) > limits.query_bytes:
             raise PeerError(f"the query is longer than {limits.query_bytes} bytes", status=414)
         names = parse_path(visit.raw_path, limits)
+        if ".git" in names and names[(at := names.index(".git")) : at + 3] == LFS_NAMES:
+            raise PeerError(LFS_WORDS)
         command = requested_command(visit.query) if b"cmd=" in visit.query else None
         if visit.method not in (PAGE_METHODS if command is None else WIRE_METHODS):
             status = 405 if visit.method in KNOWN_METHODS else 501

@@ -53,13 +53,18 @@ def plain_bundle(view: View, request: GetBundle, config: HgConfig) -> Bundle:
             "(see https://www.mercurial-scm.org/wiki/IncompatibleClient)"
         )
     refuse_full(view, request, config)
+    check_plain(request)
+    outgoing = make_outgoing(view, request.heads or (), request.common)
+    return Bundle(changegroup(view, outgoing, b"01"), False)
+
+
+def check_plain(request: GetBundle) -> None:
+    """Raises: PeerError for what only a bundle2 can hold."""
     if not request.cg:
         raise PeerError("request for bundle10 must include changegroup")
     others = b", ".join(sorted(request.named - PLAIN_ARGUMENTS)).decode("ascii")
     if others:
         raise PeerError(f"unsupported getbundle arguments: {others}")
-    outgoing = make_outgoing(view, request.heads or (), request.common)
-    return Bundle(changegroup(view, outgoing, b"01"), False)
 
 
 def is_bundle1_allowed(view: View, config: HgConfig) -> bool:

@@ -15,7 +15,7 @@ from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from trunkline.errors import PeerError
-from trunkline.hg.bundle.bundle2 import Capabilities, parse_capabilities
+from trunkline.hg.bundle.bundle2 import LIMIT, Capabilities, parse_capabilities
 from trunkline.hg.node import Node, parse_nodes
 
 NODES_LIMIT: Final = 1_000_000  # nodes in `heads` or in `common`
@@ -61,7 +61,7 @@ def parse_getbundle(arguments: Mapping[bytes, bytes]) -> GetBundle:
         common=parse_limited(arguments.get(b"common", b"")),
         bundlecaps=frozenset(parse_words(arguments.get(b"bundlecaps"))),
         cg=parse_flag(arguments.get(b"cg"), True),
-        listkeys=parse_words(arguments.get(b"listkeys")),
+        listkeys=parse_namespaces(arguments.get(b"listkeys")),
         bookmarks=parse_flag(arguments.get(b"bookmarks")),
         phases=parse_flag(arguments.get(b"phases")),
         obsmarkers=parse_flag(arguments.get(b"obsmarkers")),
@@ -86,6 +86,14 @@ def parse_limited(text: bytes) -> tuple[Node, ...]:
 
 def parse_words(text: bytes | None) -> tuple[bytes, ...]:
     return () if text is None else tuple(text.split(b","))
+
+
+def parse_namespaces(text: bytes | None) -> tuple[bytes, ...]:
+    """Each becomes a parameter of its part. Raises: PeerError for one that doesn't fit."""
+    found = parse_words(text)
+    if any(len(name) > LIMIT for name in found):
+        raise PeerError(f"getbundle: a namespace of more than {LIMIT} bytes")
+    return found
 
 
 def parse_flag(text: bytes | None, default: bool = False) -> bool:

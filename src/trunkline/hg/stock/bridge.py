@@ -15,6 +15,7 @@ from trunkline.hg.stock.caller import ANYONE, Caller
 from trunkline.hg.stock.commands import Command
 from trunkline.hg.stock.pool import Place, Pool
 from trunkline.hg.stock.process import READ_SIZE, ProcessEnded
+from trunkline.hg.stock.session import Session
 from trunkline.hg.stock.stdio import (
     FINISH_SECONDS,
     PUSH_SECONDS,
@@ -40,15 +41,12 @@ class Bridge:
 
         Raises: PeerError for what Mercurial refuses, StoreError for what fails.
         """
-        server = self._pool.lease(self.place, caller)
-        try:
-            answer = server.call(command, arguments)
-            words = server.process.take_words()
-        finally:
-            self._pool.settle(self.place, server)
-        if command == b"pushkey":  # what hooks print is for the user
-            return answer + words
-        return answer
+        with self.session(caller) as session:
+            return session.call(command, arguments)
+
+    def session(self, caller: Caller = ANYONE) -> Session:
+        """For several calls that must see one state."""
+        return Session(self._pool, self.place, caller)
 
     def commands(self) -> dict[bytes, Command]:
         """What this Mercurial answers to, with permissions; commands of extensions too."""

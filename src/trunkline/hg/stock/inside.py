@@ -6,11 +6,20 @@ Adds the command `debugtrunkline`, which is `serve --stdio` that takes --config 
 no option at all, so that it can be offered to strangers), and to its protocol one request: by
 `trunkline` a warm process forgets all that it has read of the repository, and learns who asks, so
 that hooks and `acl` see the HG_URL, REMOTE_USER and REMOTE_ADDR that they would see behind hgweb.
+Stream clones are refused where they would carry changesets that the served view leaves out.
 """
 
 from __future__ import annotations
 
-from mercurial import encoding, registrar, wireprotoserver, wireprototypes, wireprotov1server
+from mercurial import (
+    encoding,
+    registrar,
+    repoview,
+    streamclone,
+    wireprotoserver,
+    wireprototypes,
+    wireprotov1server,
+)
 
 testedwith = b"6.1 6.3 6.5 6.9 7.0 7.1 7.2"
 cmdtable = {}  # type: ignore[var-annotated]
@@ -18,6 +27,8 @@ command = registrar.command(cmdtable)
 
 _ENVIRONMENT = (b"REMOTE_USER", b"REMOTE_ADDR")
 _url = [b""]
+# Read at once, the changelog first, so that what is asked from here on is of one state.
+_STATE = ("changelog", "_phasecache", "obsstore", "_bookmarks")
 
 
 @command(b"debugtrunkline", [], b"")
@@ -26,6 +37,10 @@ def serve(ui, repo):  # type: ignore[no-untyped-def]
     ssh = wireprotoserver.sshv1protocolhandler
     client = ssh.client
     ssh.client = lambda self: _url[0] or client(self)
+    allowed = streamclone.allowservergeneration
+    streamclone.allowservergeneration = lambda repo: (
+        allowed(repo) and hides_nothing(repo)  # type: ignore[no-untyped-call]
+    )
     wireprotov1server.wireprotocommand(b"trunkline", b"*", permission=b"pull")(begin)
     for name, entry in wireprotov1server.commands.items():
         spec = b" ".join([name, entry.permission, *entry.args.split()])
@@ -45,4 +60,14 @@ def begin(repo, proto, others):  # type: ignore[no-untyped-def]
     bare = repo.unfiltered()
     bare.invalidate(clearfilecache=True)
     bare.invalidatedirstate()
+    for part in _STATE:
+        getattr(bare, part)
     return wireprototypes.bytesresponse(b"fresh")
+
+
+def hides_nothing(repo):  # type: ignore[no-untyped-def]
+    """Stock looks at secret changesets only; hidden ones are as little for others' eyes."""
+    view = repo.ui.config(b"server", b"view") or b"served"
+    return not repoview.filterrevs(repo.unfiltered(), view) or repo.ui.configbool(
+        b"server", b"uncompressedallowsecret"
+    )

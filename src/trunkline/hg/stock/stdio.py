@@ -28,10 +28,16 @@ COMMAND = b"trunkline: command "  # see `inside.serve`
 READY = b"trunkline: ready\n"
 _ABORT = re.compile(rb"^abort: (.*)$", re.MULTILINE)
 _HOOK_FAILED = re.compile(rb"^error: \S+ hook failed: ", re.MULTILINE)
+_UNKNOWN = "unknown revision '"
 _REFUSALS = (
     "incompatible Mercurial client; bundle2 required",
     "server has pull-based clones disabled",
 )
+# Of a changeset that isn't there, and of one that isn't for the peer to see: told the same way.
+# Source: hg 7.2.4, localrepo.py, scmutil.py (_filterederror), obsutil.py, error.py (LookupError).
+_WHY = r"(?: \(not in '.*' subset\)| (?:was|is|has) .*)?"
+_UNSEEN = re.compile(rf"(?:hidden|filtered) revision '(.*?)'{_WHY}", re.DOTALL)
+_NO_NODE = re.compile(r"00changelog(?:\.i)?@([0-9a-f]+): (?:no|filtered) node")
 # Exit statuses under ui.detailed-exit-code. Source: hg 7.2.4, mercurial/error.py, scmutil.py.
 _INPUT_STATUS, _STORAGE_STATUS, _HOOK_STATUS, _OTHER_STATUS = 10, 50, 40, 255
 
@@ -129,7 +135,8 @@ class StdioServer:
             length = self.process.read_line(seconds)
             if length == b"\n":  # an error beside the answers: its words are on stderr
                 self.is_between_requests = True
-                raise PeerError(_text(self.process.take_words()) or "refused by Mercurial")
+                words = veil(_text(self.process.take_words()))
+                raise PeerError(words or "refused by Mercurial")
             if not length[:-1].isdigit() or int(length) > ANSWER_LIMIT:
                 raise StoreError(f"Mercurial answered garbage: {length[:60]!r}", self.root)
             answer = self.process.read_exactly(int(length), seconds)
@@ -146,17 +153,23 @@ def explain(status: int, words: bytes, root: str) -> TrunklineError:
     the disk, of paths, or in a traceback is not.
     """
     found = _ABORT.findall(words)
-    text = _text(found[-1]) if found else ""
+    text = veil(_text(found[-1])) if found else ""
     if text and is_free_of_paths(text, root):
         if status == _HOOK_STATUS:
             return PeerError(text, 403)
         if status == _INPUT_STATUS or (status == _OTHER_STATUS and _is_refusal(text, words)):
             return PeerError(text)
-        if status == _STORAGE_STATUS and text.startswith("00changelog@"):
-            return PeerError(f"unknown changeset: {text}")
+        if status == _STORAGE_STATUS and text.startswith(_UNKNOWN):
+            return PeerError(text)
     last = _text(words).splitlines()
     why = text or (last[-1] if last else "no reason given")
     return StoreError(f"Mercurial failed with status {status}: {why}", root)
+
+
+def veil(text: str) -> str:
+    """Words for the peer, which don't tell a changeset that is hidden from one that isn't there."""
+    found = _UNSEEN.fullmatch(text) or _NO_NODE.fullmatch(text)
+    return f"{_UNKNOWN}{found[1]}'" if found else text
 
 
 def _is_refusal(text: str, words: bytes) -> bool:

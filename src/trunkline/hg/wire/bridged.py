@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from trunkline.errors import PeerError
+from trunkline.hg.node import Node, format_nodes, parse_nodes
+from trunkline.hg.stock.stdio import veil
 from trunkline.hg.wire.arguments import Arguments
 from trunkline.hg.wire.command import Command, Kind, Permission
 from trunkline.hg.wire.exchange import Exchange
 from trunkline.hg.wire.replies import Packed, Raw, Reply, Text
 from trunkline.hg.wire.served import Served
+
+SAFE_NAME = re.compile(rb"[A-Za-z0-9_.-]{1,100}")  # it goes to the log
+
+NAMED_NODES = {  # the arguments with nodes that must be there
+    b"changegroup": (b"roots",),
+    b"changegroupsubset": (b"bases", b"heads"),
+    b"getbundle": (b"heads",),
+}
+KNOWN = ord("1")
 
 # Extensions' commands whose reply is a stream; the pipe frames it as if it were a text.
 EXTENSION_STREAMS = frozenset({b"getlfile"})
@@ -16,6 +30,8 @@ EXTENSION_STREAMS = frozenset({b"getlfile"})
 def extension_command(served: Served, name: bytes) -> Command | None:
     """A command that an extension adds to a bridged repository; reading ones only."""
     if served.reason is None:
+        return None
+    if SAFE_NAME.fullmatch(name) is None:
         return None
     found = served.bridge.commands().get(name)
     if found is None or found.permission != b"pull":
@@ -31,14 +47,31 @@ def not_ours(_: Exchange, __: Arguments) -> Reply:
 def run(exchange: Exchange, command: Command, arguments: Arguments) -> Reply:
     bridge, sent = exchange.served.bridge, {**arguments.named, **arguments.others}
     if command.kind is not Kind.TEXT:
+        for name in NAMED_NODES.get(command.name, ()):
+            refuse_unknown(exchange, parse_nodes(sent.get(name, b"")))
         blocks = bridge.stream(command.name, sent, exchange.caller)
         if command.kind is Kind.RAW:
             return Raw(blocks)
         # The pipe doesn't say what is better left unpacked: a stream clone is.
         return Packed(blocks, sent.get(b"stream", b"0") not in (b"", b"0"))
-    try:
-        return Text(bridge.call(command.name, sent, exchange.caller))
-    except PeerError as failure:
-        if command.name == b"lookup":
-            return Text(b"0 %s\n" % failure.text.encode("utf-8", "surrogateescape"))
-        raise
+    reply = exchange.ask_bridge(command.name, sent)
+    return Text(veil_lookup(reply) if command.name == b"lookup" else reply)
+
+
+def refuse_unknown(exchange: Exchange, nodes: Sequence[Node]) -> None:
+    """Stock's words vary, and tell what is hidden from what isn't there. Raises: PeerError."""
+    if not nodes:
+        return
+    known = exchange.ask_bridge(b"known", {b"nodes": format_nodes(list(nodes))})
+    for node, answer in zip(nodes, known, strict=False):
+        if answer != KNOWN:
+            raise PeerError(f"unknown revision '{node.hex()}'")
+
+
+def veil_lookup(reply: bytes) -> bytes:
+    """`lookup` must not tell that something is there which the peer may not see."""
+    found, _, words = reply.rstrip(b"\n").partition(b" ")
+    if found != b"0":
+        return reply
+    text = veil(words.decode("utf-8", "surrogateescape"))
+    return b"0 %s\n" % text.encode("utf-8", "surrogateescape")

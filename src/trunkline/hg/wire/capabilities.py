@@ -24,6 +24,7 @@ from trunkline.hg.wire.replies import Text
 from trunkline.hg.wire.served import Served
 
 COMMANDS = (b"branchmap", b"changegroupsubset", b"getbundle", b"known", b"lookup", b"pushkey")
+CLONE_BUNDLES = {b"clonebundles", b"clonebundles_manifest"}
 PUSH = (b"unbundle=HG10GZ,HG10BZ,HG10UN", b"unbundlehash")
 
 # Bytes of one X-HgArg header. Stock says 1024, and a long `known` then takes hundreds of headers;
@@ -67,7 +68,7 @@ def native_words(served: Served, snapshot: Snapshot, has_clone_bundles: bool) ->
     if config.bool("experimental", "bundle2-advertise", True):
         found.append(format_token(bundle_capabilities(config)))
     if has_clone_bundles:
-        found += (b"clonebundles", b"clonebundles_manifest")
+        found += CLONE_BUNDLES
     return found
 
 
@@ -102,11 +103,14 @@ def transport_words(served: Served) -> list[bytes]:
 
 def bridged_words(exchange: Exchange) -> list[bytes]:
     """What the installed Mercurial says over SSH, with our transport."""
-    found = transport_words(exchange.served)
-    for word in exchange.served.bridge.capabilities(exchange.caller):
+    served = exchange.served
+    found = set(transport_words(served))
+    for word in exchange.ask_bridge(b"capabilities", {}).split():
         name = word.partition(b"=")[0]
         if name == b"bundle2":
-            found.append(without_withheld(word))
+            found.add(without_withheld(word))
         elif name not in TRANSPORT_NAMES:
-            found.append(word)
-    return found
+            found.add(word)
+    if os.path.exists(hg_path(served, MANIFEST)):
+        found |= CLONE_BUNDLES & served.bridge.commands().keys()
+    return list(found)

@@ -15,13 +15,22 @@ VERSION = b"01"
 
 def changegroup(exchange: Exchange, arguments: Arguments) -> Packed:
     """Everything that descends from `roots`."""
-    return descendants(exchange, parse_limited(arguments[b"roots"]), ())
+    return descendants(exchange, read_roots(exchange, arguments), ())
 
 
 def subset(exchange: Exchange, arguments: Arguments) -> Packed:
     """What descends from `bases` and is an ancestor of `heads`."""
-    bases, heads = (parse_limited(arguments[name]) for name in (b"bases", b"heads"))
-    return descendants(exchange, bases, heads)
+    return descendants(exchange, *read_ends(exchange, arguments))
+
+
+def read_roots(_: Exchange, arguments: Arguments) -> tuple[Node, ...]:
+    """Raises: PeerError."""
+    return parse_limited(arguments[b"roots"])
+
+
+def read_ends(_: Exchange, arguments: Arguments) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
+    """Raises: PeerError."""
+    return parse_limited(arguments[b"bases"]), parse_limited(arguments[b"heads"])
 
 
 def descendants(exchange: Exchange, roots: tuple[Node, ...], heads: tuple[Node, ...]) -> Packed:

@@ -72,6 +72,11 @@ def get_cached_bundle_inline(exchange: Exchange, arguments: Arguments) -> Raw:
     Sent as it is: a stock client doesn't unpack this reply under 0.1, and bundles are packed.
     Raises: PeerError for what isn't a file below that folder.
     """
+    return Raw(sized_file(find_bundle(exchange, arguments)))
+
+
+def find_bundle(exchange: Exchange, arguments: Arguments) -> str:
+    """Its path. Raises: PeerError."""
     served = exchange.served
     folder = served.config.text("server", "peer-bundle-cache-root", "bundle-cache")
     root = os.path.realpath(hg_path(served, folder))
@@ -84,7 +89,7 @@ def get_cached_bundle_inline(exchange: Exchange, arguments: Arguments) -> Raw:
         raise PeerError(f"clonebundle {shown} is using an illegal path")
     if not os.path.isfile(path):
         raise PeerError(f"clonebundle {shown} does not exist")
-    return Raw(sized_file(path))
+    return path
 
 
 def sized_file(path: str) -> Iterator[bytes]:

@@ -24,7 +24,12 @@ class Kind(Enum):
     RAW = "raw"
 
 
+Check = Callable[[Exchange, Arguments], object]
 Run = Callable[[Exchange, Arguments], Reply]
+
+
+def as_it_is(_: Exchange, __: Arguments) -> None:
+    """Any arguments will do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +38,8 @@ class Command:
 
     `is_ours`: its `run` serves bridged repositories as well; for the other commands these are
     asked through the bridge. `is_read_in_pieces`: stock clients read the reply so, which makes
-    packing a long one possible (docs/notes/compressed-texts.md).
+    packing a long one possible (docs/notes/compressed-texts.md). `check` finds what is wrong with
+    the arguments before the bridge is asked, with the words that `run` has for it.
     """
 
     name: bytes
@@ -43,6 +49,7 @@ class Command:
     run: Run
     is_ours: bool = False
     is_read_in_pieces: bool = False
+    check: Check = as_it_is
 
 
 def table(commands: Iterable[Command]) -> Mapping[bytes, Command]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 
 from trunkline.config.hgconfig import HgConfig
 from trunkline.hg.stock.caller import Caller
+from trunkline.hg.stock.session import Session
 from trunkline.hg.store.snapshot import Snapshot
 from trunkline.hg.store.view import View
 from trunkline.hg.wire.arguments import Pairs, numbered_header, sent_arguments
@@ -27,6 +29,22 @@ class Exchange:
         self.served = served
         self.request = request
         self.query = query
+        self._session: Session | None = None
+
+    @contextmanager
+    def one_state(self) -> Iterator[None]:
+        """While in it, all that is asked through the bridge sees the same state, too."""
+        with self.served.bridge.session(self.caller) as self._session:
+            try:
+                yield
+            finally:
+                self._session = None
+
+    def ask_bridge(self, command: bytes, arguments: dict[bytes, bytes]) -> bytes:
+        """Raises: PeerError, StoreError."""
+        if self._session is not None:
+            return self._session.call(command, arguments)
+        return self.served.bridge.call(command, arguments, self.caller)
 
     @property
     def config(self) -> HgConfig:

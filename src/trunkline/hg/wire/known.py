@@ -21,8 +21,13 @@ def heads(exchange: Exchange, _: Arguments) -> Text:
 
 def known(exchange: Exchange, arguments: Arguments) -> Text:
     """One "1" or "0" for each node, in the order asked."""
-    found = exchange.view.known(parse_limited(arguments[b"nodes"]))
+    found = exchange.view.known(read_nodes(exchange, arguments))
     return Text(b"".join([b"1" if is_known else b"0" for is_known in found]))
+
+
+def read_nodes(_: Exchange, arguments: Arguments) -> tuple[Node, ...]:
+    """Raises: PeerError."""
+    return parse_limited(arguments[b"nodes"])
 
 
 def parse_limited(text: bytes) -> tuple[Node, ...]:

@@ -6,7 +6,7 @@ from trunkline.errors import PeerError
 from trunkline.hg.node import Node, format_nodes, parse_nodes
 from trunkline.hg.wire.arguments import Arguments
 from trunkline.hg.wire.exchange import Exchange
-from trunkline.hg.wire.known import parse_limited
+from trunkline.hg.wire.known import read_nodes
 from trunkline.hg.wire.replies import Text
 
 PAIRS_LIMIT = 256  # pairs of one `between`, each a walk of the history; stock clients send 8
@@ -14,17 +14,22 @@ PAIRS_LIMIT = 256  # pairs of one `between`, each a walk of the history; stock c
 
 def branches(exchange: Exchange, arguments: Arguments) -> Text:
     """Four nodes a line: see `Segment`."""
-    segments = exchange.view.segments(parse_limited(arguments[b"nodes"]))
+    segments = exchange.view.segments(read_nodes(exchange, arguments))
     return Text(b"".join(format_nodes(list(segment)) + b"\n" for segment in segments))
 
 
 def between(exchange: Exchange, arguments: Arguments) -> Text:
     """A line for each pair."""
+    found = exchange.view.between(read_pairs(exchange, arguments))
+    return Text(b"".join(format_nodes(nodes) + b"\n" for nodes in found))
+
+
+def read_pairs(_: Exchange, arguments: Arguments) -> list[tuple[Node, Node]]:
+    """Raises: PeerError."""
     pairs = [parse_pair(text) for text in arguments[b"pairs"].split(b" ", PAIRS_LIMIT)]
     if len(pairs) > PAIRS_LIMIT:
         raise PeerError(f"between: more than {PAIRS_LIMIT} pairs")
-    found = exchange.view.between(pairs)
-    return Text(b"".join(format_nodes(nodes) + b"\n" for nodes in found))
+    return pairs
 
 
 def parse_pair(text: bytes) -> tuple[Node, Node]:

@@ -25,7 +25,7 @@ def check_push(request: Request) -> None:
 
 
 def pushkey(exchange: Exchange, arguments: Arguments) -> Text:
-    return Text(exchange.served.bridge.pushkey(dict(arguments.named), exchange.caller))
+    return Text(exchange.ask_bridge(b"pushkey", dict(arguments.named)))
 
 
 def unbundle(exchange: Exchange, arguments: Arguments) -> Reply:

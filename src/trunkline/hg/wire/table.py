@@ -30,17 +30,18 @@ TEXT, PACKED, RAW = Kind.TEXT, Kind.PACKED, Kind.RAW
 
 def run_batch(exchange: Exchange, arguments: Arguments) -> Text:
     """The commands one after the other; a failure of one is the failure of all."""
-    replies = []
-    for call in batch.parse_calls(arguments[b"cmds"]):
-        command = COMMANDS.get(call.command) or bridged.extension_command(
-            exchange.served, call.command
-        )
-        if command is None or command.kind is not TEXT or command.name == b"batch":
-            raise PeerError(f"batch: no such command: {batch.shown(call.command)}")
-        reply = run(exchange, command, call.sent)
-        assert isinstance(reply, Text)
-        replies.append(reply.data)
-    return Text(batch.format_replies(replies))
+    calls = batch.parse_calls(arguments[b"cmds"])
+    with exchange.one_state():
+        return Text(batch.format_replies([run_call(exchange, call) for call in calls]))
+
+
+def run_call(exchange: Exchange, call: batch.Call) -> bytes:
+    command = COMMANDS.get(call.command) or bridged.extension_command(exchange.served, call.command)
+    if command is None or command.kind is not TEXT or command.name == b"batch":
+        raise PeerError(f"batch: no such command: {batch.shown(call.command)}")
+    reply = run(exchange, command, call.sent)
+    assert isinstance(reply, Text)
+    return reply.data
 
 
 def run(exchange: Exchange, command: Command, sent: Mapping[bytes, bytes]) -> Reply:
@@ -50,28 +51,34 @@ def run(exchange: Exchange, command: Command, sent: Mapping[bytes, bytes]) -> Re
     arguments = bind(command.name, command.arguments, sent)
     if command.is_ours or exchange.native is not None:
         return command.run(exchange, arguments)
+    command.check(exchange, arguments)
     return bridged.run(exchange, command, arguments)
 
 
 # fmt: off
 COMMANDS = table([
     Command(b"batch", (b"cmds", b"*"), PULL, TEXT, run_batch, is_ours=True, is_read_in_pieces=True),
-    Command(b"between", (b"pairs",), PULL, TEXT, legacy.between),
-    Command(b"branches", (b"nodes",), PULL, TEXT, legacy.branches),
+    Command(b"between", (b"pairs",), PULL, TEXT, legacy.between,
+            check=legacy.read_pairs),
+    Command(b"branches", (b"nodes",), PULL, TEXT, legacy.branches,
+            check=known.read_nodes),
     Command(b"branchmap", (), PULL, TEXT, lookup.branchmap),
     Command(b"capabilities", (), PULL, TEXT, capabilities.capabilities, is_ours=True),
-    Command(b"changegroup", (b"roots",), PULL, PACKED, changegroup.changegroup),
-    Command(b"changegroupsubset", (b"bases", b"heads"), PULL, PACKED, changegroup.subset),
+    Command(b"changegroup", (b"roots",), PULL, PACKED, changegroup.changegroup,
+            check=changegroup.read_roots),
+    Command(b"changegroupsubset", (b"bases", b"heads"), PULL, PACKED, changegroup.subset,
+            check=changegroup.read_ends),
     Command(b"clonebundles", (), PULL, TEXT, clonebundles.clonebundles),
     Command(b"clonebundles_manifest", (b"*",), PULL, TEXT, clonebundles.clonebundles_manifest),
     Command(b"debugwireargs", (b"one", b"two", b"*"), PULL, TEXT, wireargs.debugwireargs,
             is_ours=True),
     Command(b"get_cached_bundle_inline", (b"path",), PULL, RAW,
-            clonebundles.get_cached_bundle_inline),
-    Command(b"getbundle", (b"*",), PULL, PACKED, getbundle.getbundle),
+            clonebundles.get_cached_bundle_inline, check=clonebundles.find_bundle),
+    Command(b"getbundle", (b"*",), PULL, PACKED, getbundle.getbundle,
+            check=getbundle.check_getbundle),
     Command(b"heads", (), PULL, TEXT, known.heads),
     Command(b"hello", (), PULL, TEXT, capabilities.hello, is_ours=True),
-    Command(b"known", (b"nodes", b"*"), PULL, TEXT, known.known),
+    Command(b"known", (b"nodes", b"*"), PULL, TEXT, known.known, check=known.read_nodes),
     Command(b"listkeys", (b"namespace",), PULL, TEXT, lookup.listkeys),
     Command(b"lookup", (b"key",), PULL, TEXT, lookup.lookup),
     Command(b"protocaps", (b"caps",), PULL, TEXT, wireargs.protocaps, is_ours=True),

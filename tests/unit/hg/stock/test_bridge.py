@@ -149,7 +149,7 @@ def test_faults_of_the_peer_are_told_to_it_and_cost_no_process(
         with pytest.raises(PeerError):
             bridge.call(command, arguments)
     assert bridge._pool.pids == pids
-    with pytest.raises(PeerError, match="unknown changeset"):
+    with pytest.raises(PeerError, match="unknown revision"):
         bridge.call(b"branches", {b"nodes": b"1" * 40})
     assert bridge.call(b"heads", {}) == NULL + b"\n"
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from trunkline.errors import PeerError, StoreError
-from trunkline.hg.stock.stdio import explain
+from trunkline.hg.stock.stdio import explain, veil
 
 ROOT = "/srv/repos/one"
 
@@ -13,7 +13,7 @@ ROOT = "/srv/repos/one"
     [
         (10, b"abort: unknown bundle type specified in stream\n", "unknown bundle type specified"),
         (40, b"hook says no\nabort: preoutgoing hook exited with status 1\n", "preoutgoing hook"),
-        (50, b"abort: 00changelog@1111: no node\n", "unknown changeset: 00changelog@1111"),
+        (50, b"abort: 00changelog@1111: no node\n", "unknown revision '1111'"),
         (255, b"abort: incompatible Mercurial client; bundle2 required\n", "incompatible"),
         (255, b"error: preoutgoing.x hook failed: not you\nabort: not you\n", "not you"),
     ],
@@ -23,6 +23,29 @@ def test_what_is_meant_for_the_peer(status: int, words: bytes, text: str) -> Non
     assert isinstance(error, PeerError)
     assert error.text.startswith(text)
     assert error.status == (403 if status == 40 else 400)
+
+
+UNSEEN = [
+    "filtered revision 'it's' (not in 'served' subset)",
+    "filtered revision 'it's'",
+    "hidden revision 'it's' was rewritten as: 1f0dee641bb7",
+    "hidden revision 'it's' is pruned",
+]
+
+
+@pytest.mark.parametrize("text", UNSEEN)
+def test_what_is_hidden_is_told_as_unknown(text: str) -> None:
+    assert veil(text) == "unknown revision 'it's'"
+
+
+def test_a_filtered_node_is_told_as_one_that_is_not_there() -> None:
+    node = "f" * 40
+    words = [f"00changelog@{node}: {kind} node" for kind in ("no", "filtered")]
+    assert [veil(text) for text in words] == [f"unknown revision '{node}'"] * 2
+
+
+def test_other_words_stay() -> None:
+    assert veil("ambiguous identifier 'ff'") == "ambiguous identifier 'ff'"
 
 
 @pytest.mark.parametrize(

@@ -200,10 +200,11 @@ def test_debugwireargs_is_stocks(plain: Stock, asked: str) -> None:
     assert ask(served(plain), text) == stock_reply(plain, text)
 
 
+NOT_ZZ = b"not a changeset id: 'zz' (40 hex digits expected)\n"
 FAULTS = {
     b"cmd=lookup": b"lookup: argument 'key' is missing\n",
     b"cmd=known": b"known: argument 'nodes' is missing\n",
-    b"cmd=known&nodes=zz": b"not a changeset id: 'zz' (40 hex digits expected)\n",
+    b"cmd=known&nodes=zz": NOT_ZZ,
     b"cmd=known&nodes=%00": b"not a changeset id: '\\x00' (40 hex digits expected)\n",
     b"cmd=batch&cmds=heads": b"batch: no space after the command in 'heads'\n",
     b"cmd=batch&cmds=nosuch+": b"batch: no such command: 'nosuch'\n",
@@ -216,6 +217,23 @@ FAULTS = {
     b"cmd=branches&nodes=" + b"1" * 40: b"unknown revision '%s'\n" % (b"1" * 40),
     b"cmd=getbundle&heads=" + b"1" * 40: b"unknown revision '%s'\n" % (b"1" * 40),
     b"cmd=getbundle&heads=xyz": b"not a changeset id: 'xyz' (40 hex digits expected)\n",
+    b"cmd=getbundle&bundlecaps=HG20&heads=zz": NOT_ZZ,
+    b"cmd=getbundle&bundlecaps=HG20&common=zz": NOT_ZZ,
+    b"cmd=getbundle&bundlecaps=HG20&listkeys=" + b"x" * 300: (
+        b"getbundle: a namespace of more than 255 bytes\n"
+    ),
+    b"cmd=getbundle&cg=0": b"request for bundle10 must include changegroup\n",
+    b"cmd=getbundle&phases=1": b"unsupported getbundle arguments: phases\n",
+    b"cmd=changegroup&roots=zz": NOT_ZZ,
+    b"cmd=changegroupsubset&heads=&bases=zz": NOT_ZZ,
+    b"cmd=changegroupsubset&bases=&heads=zz": NOT_ZZ,
+    b"cmd=branches&nodes=zz": NOT_ZZ,
+    b"cmd=get_cached_bundle_inline": b"get_cached_bundle_inline: argument 'path' is missing\n",
+    b"cmd=get_cached_bundle_inline&path=": b"clonebundle  is using an illegal path\n",
+    b"cmd=get_cached_bundle_inline&path=../hgrc": (
+        b"clonebundle ../hgrc is using an illegal path\n"
+    ),
+    b"cmd=get_cached_bundle_inline&path=%00": b"clonebundle '\\x00' does not exist\n",
     b"cmd=changegroup&roots=" + b"1" * 40: b"unknown revision '%s'\n" % (b"1" * 40),
     b"cmd=get_cached_bundle_inline&path=none": b"clonebundle none does not exist\n",
 }

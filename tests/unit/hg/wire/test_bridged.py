@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import io
+import re
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote, urlencode
 
 import pytest
 from mercurial import bundle2, changegroup, discovery
 from tests.unit.hg.store.stock import Stock, random_repository
+from tests.unit.hg.wire.bridging import bridged as open_bridged
 from tests.unit.hg.wire.stockweb import PROTO, Reply, ask, read, served, stock_reply
+from tests.unit.hg.wire.test_answer import FAULTS
 
 from trunkline.config.hgconfig import HgConfig
 from trunkline.hg.stock.bridge import Bridge, close_shared_pool
@@ -82,6 +87,37 @@ def test_capabilities_are_stocks_with_our_transport(history: Stock, bridged: Ser
 def test_fault_of_the_peer_is_one_line(bridged: Served) -> None:
     reply = ask(bridged, b"cmd=lookup")
     assert reply == Reply(200, "application/hg-error", b"lookup: argument 'key' is missing\n")
+
+
+@pytest.mark.parametrize("asked", FAULTS, ids=lambda asked: asked[4:40].decode())
+def test_faults_are_told_as_natively(bridged: Served, asked: bytes) -> None:
+    assert ask(bridged, asked, HEADERS) == Reply(200, "application/hg-error", FAULTS[asked])
+
+
+HG20 = "HG20,bundle2=" + quote("HG20\nchangegroup=01,02\nphases=heads")
+FAULTS_IN_BUNDLES = [
+    {"bundlecaps": "HG20", "phases": "1"},
+    {"bundlecaps": "HG20", "bookmarks": "1"},
+    {"bundlecaps": "HG20,bundle2=" + quote("HG20\nchangegroup=99"), "cg": "1"},
+    {"bundlecaps": "HG20", "stream": "1"},
+    {"bundlecaps": HG20, "heads": "1" * 40, "phases": "1"},
+    {"bundlecaps": HG20 + quote("\nstream=v9"), "stream": "1"},
+]
+
+
+@pytest.mark.parametrize("arguments", FAULTS_IN_BUNDLES, ids=str)
+def test_fault_that_only_shows_in_the_making_is_told_too(
+    plain: Stock, arguments: dict[str, str]
+) -> None:
+    """As words of a reply or as a part of a bundle2: a client shows either."""
+    asked = urlencode({"cmd": "getbundle", **arguments}).encode()
+    headers = {b"x-hgproto-1": b"0.2 comp=none"}
+    native = ask(served(plain), asked, headers)
+    (words,) = re.findall(rb"message([ -~]+?)(?:hint|\0)", native.body)
+    reply = ask(open_bridged(plain), asked)
+    assert reply.status == 200
+    is_packed = reply.media_type == "application/mercurial-0.1"
+    assert words[:40] in (zlib.decompress(reply.body) if is_packed else reply.body)
 
 
 def test_command_that_nobody_has_is_400(bridged: Served) -> None:
