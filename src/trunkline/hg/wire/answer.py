@@ -14,6 +14,7 @@ from trunkline.hg.wire.arguments import command_name, parse_query
 from trunkline.hg.wire.bridged import extension_command
 from trunkline.hg.wire.command import Command
 from trunkline.hg.wire.exchange import Exchange
+from trunkline.hg.wire.kept import Key
 from trunkline.hg.wire.negotiate import (
     MEDIA_TYPE_0_1,
     MEDIA_TYPE_ERROR,
@@ -23,9 +24,11 @@ from trunkline.hg.wire.negotiate import (
 from trunkline.hg.wire.replies import Packed, Reply, Text
 from trunkline.hg.wire.request import Request
 from trunkline.hg.wire.served import Served
+from trunkline.hg.wire.state import State
 from trunkline.hg.wire.table import COMMANDS, run
 from trunkline.reply import Body, Bytes, Stream
 
+HEADERS = b"x-hg"  # of the protocol
 BAD_REQUEST = 400  # of a PeerError: nothing more special is known
 
 
@@ -48,8 +51,9 @@ def requested_command(query: bytes) -> bytes | None:
     return command_name(parse_query(query))
 
 
-def answer(served: Served, request: Request) -> Answer:
-    """Synchronous, and may read the disk: run it in a thread.
+def answer(served: Served, request: Request, state: State | None = None) -> Answer:
+    """Synchronous, and may read the disk: run it in a thread. `state` must have been looked at
+    after the request came; without one, the disk is.
 
     Raises: StoreError, SettingsError; out of a `Stream` body too, which must break the connection.
     """
@@ -60,10 +64,44 @@ def answer(served: Served, request: Request) -> Answer:
         command = COMMANDS.get(name) or extension_command(served, name)
         if command is None:
             raise PeerError(f"no such method: {ascii(name[:40].decode('latin-1'))[1:-1]}")
-        exchange = Exchange(served, request, query)
-        return format_reply(exchange, command, run(exchange, command, exchange.sent))
+        exchange = Exchange(served, request, query, state)
+        made = format_reply(exchange, command, run(exchange, command, exchange.sent))
     except PeerError as failure:
         return format_failure(command, failure)
+    keep(exchange, made)
+    return made
+
+
+def kept_answer(state: State, request: Request) -> Answer | None:
+    """What the same request was answered in the same state, if that was kept. Whether it is
+    allowed must have been asked before."""
+    if state.snapshot is None:
+        return None
+    found = state.served.answers.get(state.snapshot, answer_key(state, request))
+    if found is None:
+        return None
+    return Answer(found.status, found.headers.copy(), found.body, found.command, found.engine)
+
+
+def keep(exchange: Exchange, made: Answer) -> None:
+    if not exchange.may_keep or exchange.asks_for_hidden or not isinstance(made.body, Bytes):
+        return
+    state, request = exchange.state, exchange.request
+    if state.snapshot is not None:
+        answer = Answer(made.status, made.headers.copy(), made.body, made.command, made.engine)
+        size = request_size(request) + len(made.body.data)
+        state.served.answers.put(state.snapshot, answer_key(state, request), answer, size)
+
+
+def answer_key(state: State, request: Request) -> Key:
+    """All of a request and of what the snapshot leaves open that an answer may depend on."""
+    said = [header for header in request.headers.items() if header[0].startswith(HEADERS)]
+    return (state.has_clone_bundles, request.query, request.body, request.user, *said)
+
+
+def request_size(request: Request) -> int:
+    headers = sum(len(name) + len(value) for name, value in request.headers.items())
+    return len(request.query) + len(request.body) + headers
 
 
 def format_reply(exchange: Exchange, command: Command, reply: Reply) -> Answer:

@@ -6,7 +6,6 @@ hgext/clonebundles.py; helptext/internals/wireprotocol.txt for the meaning of ea
 
 from __future__ import annotations
 
-import os
 from urllib.parse import quote_from_bytes
 
 from trunkline.config.hgconfig import HgConfig
@@ -18,7 +17,6 @@ from trunkline.hg.wire.bundle_capabilities import (
     format_token,
     without_withheld,
 )
-from trunkline.hg.wire.clonebundles import MANIFEST, hg_path
 from trunkline.hg.wire.exchange import Exchange
 from trunkline.hg.wire.replies import Text
 from trunkline.hg.wire.served import Served
@@ -50,7 +48,7 @@ def words(exchange: Exchange) -> bytes:
     served, snapshot = exchange.served, exchange.native
     if snapshot is None:
         return join(bridged_words(exchange))
-    has_clone_bundles = os.path.exists(hg_path(served, MANIFEST))
+    has_clone_bundles = exchange.state.has_clone_bundles
 
     def make() -> bytes:
         return join(native_words(served, snapshot, has_clone_bundles))
@@ -111,6 +109,6 @@ def bridged_words(exchange: Exchange) -> list[bytes]:
             found.add(without_withheld(word))
         elif name not in TRANSPORT_NAMES:
             found.add(word)
-    if os.path.exists(hg_path(served, MANIFEST)):
+    if exchange.state.has_clone_bundles:
         found |= CLONE_BUNDLES & served.bridge.commands().keys()
     return list(found)

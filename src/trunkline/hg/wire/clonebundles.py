@@ -17,8 +17,8 @@ from trunkline.hg.wire.bundle_manifest import parse_entry
 from trunkline.hg.wire.exchange import Exchange
 from trunkline.hg.wire.replies import Raw, Text
 from trunkline.hg.wire.served import Served
+from trunkline.hg.wire.state import MANIFEST
 
-MANIFEST = "clonebundles.manifest"
 MANIFEST_LIMIT = 16 * 1024 * 1024  # bytes
 INLINE_SCHEME = b"peer-bundle-cache://"
 READ_SIZE = 512 * 1024  # bytes

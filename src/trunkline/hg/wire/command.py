@@ -40,6 +40,7 @@ class Command:
     asked through the bridge. `is_read_in_pieces`: stock clients read the reply so, which makes
     packing a long one possible (docs/notes/compressed-texts.md). `check` finds what is wrong with
     the arguments before the bridge is asked, with the words that `run` has for it.
+    `is_kept`: the reply depends on nothing but the arguments, the configuration and `State`.
     """
 
     name: bytes
@@ -50,6 +51,7 @@ class Command:
     is_ours: bool = False
     is_read_in_pieces: bool = False
     check: Check = as_it_is
+    is_kept: bool = False
 
 
 def table(commands: Iterable[Command]) -> Mapping[bytes, Command]:

@@ -16,6 +16,7 @@ from trunkline.hg.wire.arguments import Pairs, numbered_header, sent_arguments
 from trunkline.hg.wire.proto import ClientProtocol, client_protocol
 from trunkline.hg.wire.request import Request
 from trunkline.hg.wire.served import Served
+from trunkline.hg.wire.state import State
 
 log = logging.getLogger(__name__)
 
@@ -25,10 +26,15 @@ HIDDEN_VIEWS = {"served": "served.hidden"}  # views that may be opened to `acces
 class Exchange:
     """Every command of a batch sees the same snapshot: it is taken once, when first asked for."""
 
-    def __init__(self, served: Served, request: Request, query: Pairs) -> None:
+    def __init__(
+        self, served: Served, request: Request, query: Pairs, state: State | None = None
+    ) -> None:
         self.served = served
         self.request = request
         self.query = query
+        self.may_keep = True  # until something runs whose reply depends on more than the state
+        if state is not None:
+            self.state = state
         self._session: Session | None = None
 
     @contextmanager
@@ -60,9 +66,13 @@ class Exchange:
         return client_protocol(self.request.headers)
 
     @cached_property
+    def state(self) -> State:
+        return State(self.served)
+
+    @property
     def native(self) -> Snapshot | None:
         """None: the bridge serves this repository."""
-        return self.served.snapshot()
+        return self.state.snapshot
 
     @property
     def snapshot(self) -> Snapshot:

@@ -12,6 +12,7 @@ from trunkline.hg.stock.bridge import Bridge
 from trunkline.hg.stock.reasons import why_bridge
 from trunkline.hg.store.repository import Repository
 from trunkline.hg.store.snapshot import Snapshot
+from trunkline.hg.wire.kept import Answers
 from trunkline.hg.wire.negotiate import Engines, configured_engines
 
 log = logging.getLogger(__name__)
@@ -38,6 +39,7 @@ class Served:
         self.repository = repository
         self.reason = reason  # why it goes through the bridge; None: it doesn't
         self._engines: Engines | None = None
+        self.answers: Answers[Any] = Answers()
         self._kept: dict[str, tuple[object, Any]] = {}
 
     @classmethod

@@ -48,6 +48,7 @@ def run(exchange: Exchange, command: Command, sent: Mapping[bytes, bytes]) -> Re
     """The permission is looked at here, so no way to a command leads past it. Raises: PeerError."""
     if command.permission is PUSH:
         push.check_push(exchange.request)
+    exchange.may_keep = exchange.may_keep and command.is_kept
     arguments = bind(command.name, command.arguments, sent)
     if command.is_ours or exchange.native is not None:
         return command.run(exchange, arguments)
@@ -57,13 +58,14 @@ def run(exchange: Exchange, command: Command, sent: Mapping[bytes, bytes]) -> Re
 
 # fmt: off
 COMMANDS = table([
-    Command(b"batch", (b"cmds", b"*"), PULL, TEXT, run_batch, is_ours=True, is_read_in_pieces=True),
+    Command(b"batch", (b"cmds", b"*"), PULL, TEXT, run_batch, is_ours=True, is_read_in_pieces=True,
+            is_kept=True),
     Command(b"between", (b"pairs",), PULL, TEXT, legacy.between,
-            check=legacy.read_pairs),
+            check=legacy.read_pairs, is_kept=True),
     Command(b"branches", (b"nodes",), PULL, TEXT, legacy.branches,
-            check=known.read_nodes),
-    Command(b"branchmap", (), PULL, TEXT, lookup.branchmap),
-    Command(b"capabilities", (), PULL, TEXT, capabilities.capabilities, is_ours=True),
+            check=known.read_nodes, is_kept=True),
+    Command(b"branchmap", (), PULL, TEXT, lookup.branchmap, is_kept=True),
+    Command(b"capabilities", (), PULL, TEXT, capabilities.capabilities, is_ours=True, is_kept=True),
     Command(b"changegroup", (b"roots",), PULL, PACKED, changegroup.changegroup,
             check=changegroup.read_roots),
     Command(b"changegroupsubset", (b"bases", b"heads"), PULL, PACKED, changegroup.subset,
@@ -76,11 +78,12 @@ COMMANDS = table([
             clonebundles.get_cached_bundle_inline, check=clonebundles.find_bundle),
     Command(b"getbundle", (b"*",), PULL, PACKED, getbundle.getbundle,
             check=getbundle.check_getbundle),
-    Command(b"heads", (), PULL, TEXT, known.heads),
-    Command(b"hello", (), PULL, TEXT, capabilities.hello, is_ours=True),
-    Command(b"known", (b"nodes", b"*"), PULL, TEXT, known.known, check=known.read_nodes),
-    Command(b"listkeys", (b"namespace",), PULL, TEXT, lookup.listkeys),
-    Command(b"lookup", (b"key",), PULL, TEXT, lookup.lookup),
+    Command(b"heads", (), PULL, TEXT, known.heads, is_kept=True),
+    Command(b"hello", (), PULL, TEXT, capabilities.hello, is_ours=True, is_kept=True),
+    Command(b"known", (b"nodes", b"*"), PULL, TEXT, known.known, check=known.read_nodes,
+            is_kept=True),
+    Command(b"listkeys", (b"namespace",), PULL, TEXT, lookup.listkeys, is_kept=True),
+    Command(b"lookup", (b"key",), PULL, TEXT, lookup.lookup, is_kept=True),
     Command(b"protocaps", (b"caps",), PULL, TEXT, wireargs.protocaps, is_ours=True),
     Command(b"pushkey", (b"namespace", b"key", b"old", b"new"), PUSH, TEXT, push.pushkey,
             is_ours=True),
