@@ -9,9 +9,9 @@ import click
 from msgspec.structs import replace
 
 from trunkline.config.mercurial import check, check_overrides
-from trunkline.config.settings import Settings, read_settings
+from trunkline.config.settings import WORKERS_LIMIT, Settings, read_settings
 from trunkline.errors import SettingsError, StoreError
-from trunkline.hg.stock.configuration import close_readers, read_config
+from trunkline.hg.stock.configuration import close_readers, read_base_config, read_config
 from trunkline.hg.stock.installed import find_hg
 from trunkline.http.listen import Address, Claim, parse_listen
 from trunkline.http.roots import mount_paths
@@ -21,8 +21,17 @@ BAD_USAGE = 2
 
 @click.command()
 @click.argument("paths", metavar="[PATH ...]", nargs=-1)
-@click.option("--listen", metavar="HOST:PORT", help="Address; port 0 takes a free one.")
-@click.option("--workers", type=click.IntRange(1, 1024), metavar="N", help="Worker processes.")
+@click.option(
+    "--listen",
+    metavar="ADDRESS",
+    help="HOST:PORT, [IPv6]:PORT or unix:PATH; port 0 takes a free one.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(0, WORKERS_LIMIT),
+    metavar="N",
+    help="Worker processes; 0 is one for each core, 4 at most.",
+)
 @click.option("--settings", "settings_file", metavar="FILE.toml", help="More settings.")
 @click.option(
     "--config",
@@ -34,7 +43,8 @@ BAD_USAGE = 2
 @click.option(
     "--allow-write",
     type=click.Choice(["authenticated", "anonymous"]),
-    help="Who may write; everyone, with `anonymous`.",
+    help="Who may write. `anonymous` is everyone who may read, to all that is served, whatever "
+    "web.allow-push, web.deny_push and web.push_ssl say.",
 )
 @click.option("--insecure", is_flag=True, help="Let `anonymous` write from other machines, too.")
 def serve(
@@ -65,7 +75,9 @@ def serve(
             allow_write=allow_write or settings.allow_write,
             insecure=insecure or settings.insecure,
             server=replace(
-                server, listen=listen or server.listen, workers=workers or server.workers
+                server,
+                listen=server.listen if listen is None else listen,
+                workers=server.workers if workers is None else workers,
             ),
         )
         claim = check_settings(settings)
@@ -107,10 +119,14 @@ def check_log(settings: Settings) -> None:
 
 
 def check_mercurial(settings: Settings, repository: str | None) -> None:
-    """That `hg` is there; and of a repository that is served alone, its configuration."""
+    """That `hg` is there, and the configuration that all repositories share is sound; of one that
+    is served alone, its own.
+    """
     try:
         find_hg()
-        if repository is not None:
+        if repository is None:
+            check(read_base_config(settings.config))
+        else:
             check(read_config(repository, settings.config))
     except StoreError as error:
         raise SettingsError(error.text) from None

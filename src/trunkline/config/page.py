@@ -45,9 +45,10 @@ One line for each request, written when it ends. Fields as text:
     TIME CLIENT "METHOD PATH" STATUS BYTES SECONDS COMMAND ENGINE OUTCOME "USER AGENT"
 
 As JSON: `time`, `client`, `method`, `path`, `status`, `bytes`, `duration` (seconds), `engine`,
-`command`, `outcome`, `user_agent`. `bytes` is of the body as it went out. `outcome` is `ok`; or
-`aborted` when a reply broke in the middle, whose reason stands on stderr; or `gone` when the client
-went away. Arguments of a request are never written.
+`command`, `outcome`, `user_agent`. `bytes` is of the body as it went out. `outcome` tells whether
+the answer went out whole, and the status what it was: `ok` goes with a 404 as well; `aborted` is
+of a reply that broke in the middle, whose reason stands on stderr, or that `stop_seconds` cut off;
+`gone`, of a client that went away. Arguments of a request are never written.
 """
 
 
@@ -96,15 +97,17 @@ def render_table(struct: type[Struct]) -> list[str]:
             if default is msgspec.NODEFAULT:
                 default = item.default_factory()
             extra = meta.extra or {}
-            shown = f"`{toml(default)}`"
+            shown = f"`{toml(default, extra['unit'])}`"
             lines.append(f"| `{item.name}` | {shown} | {extra['unit']} | {meta.description} |")
     return lines
 
 
-def toml(value: object) -> str:
+def toml(value: object, unit: str = "") -> str:
     """A default as it would stand in the file."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, int) and unit == "octal":
+        return f"0o{value:o}"
     if isinstance(value, int):
         return f"{value:_}" if value >= 10_000 else str(value)
     return str(value) if isinstance(value, list) else f'"{value}"'

@@ -8,11 +8,15 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct, field
 
+from trunkline.config.proxies import Proxies
 from trunkline.errors import SettingsError
 
 KiB = 1024
 MiB = 1024 * KiB
 GiB = 1024 * MiB
+
+WORKERS_LIMIT = 1024  # processes
+REQUEST_LINE_LIMIT = 65_534  # bytes of path and query together, of the HTTP library
 
 
 def unit(name: str, text: str, ge: int = 0, le: int | None = None) -> Meta:
@@ -33,9 +37,22 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True):
             "which the line on stdout names. (`--listen`)"
         ),
     ] = "127.0.0.1:8000"
+    socket_mode: Annotated[
+        int,
+        unit(
+            "octal",
+            "Permissions of a unix socket. Who may write to it may connect: put the proxy's account "
+            "into the group of ours, or say `0o666`.",
+            le=0o777,
+        ),
+    ] = 0o660
     workers: Annotated[
         int,
-        unit("processes", "Worker processes; 0 is one for each core, 4 at most. (`--workers`)"),
+        unit(
+            "processes",
+            "Worker processes; 0 is one for each core, 4 at most. (`--workers`)",
+            le=WORKERS_LIMIT,
+        ),
     ] = 0
     threads: Annotated[
         int,
@@ -74,11 +91,14 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True):
     trusted_proxies: Annotated[
         list[str],
         words(
-            "Addresses of reverse proxies. Only from these are `X-Forwarded-For` (its last word) "
+            "Addresses of reverse proxies, or networks such as `10.0.0.0/8`. Only from these are `X-Forwarded-For` (its last word) "
             "and `X-Forwarded-Proto` believed: for the log, for `requests_per_address`, for hooks "
             "and for `web.push_ssl`. A proxy that comes in through a unix socket is named `unix`."
         ),
     ] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        Proxies(self.trusted_proxies)
 
 
 class Index(Struct, frozen=True, forbid_unknown_fields=True):
@@ -109,11 +129,12 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
             "Of the query in the request line: 414. The HTTP library itself allows 65,534 for "
             "path and query together.",
             ge=1,
+            le=REQUEST_LINE_LIMIT,
         ),
     ] = 60_000
-    path_bytes: Annotated[int, unit("bytes", "Of the path in the request line: 414.", ge=1)] = (
-        4 * KiB
-    )
+    path_bytes: Annotated[
+        int, unit("bytes", "Of the path in the request line: 414.", ge=1, le=REQUEST_LINE_LIMIT)
+    ] = 4 * KiB
     path_segments: Annotated[int, unit("segments", "Of that path: 404.", ge=1)] = 32
     header_bytes: Annotated[
         int,

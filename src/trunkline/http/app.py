@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from trunkline.config.proxies import Proxies
 from trunkline.config.settings import Settings
 from trunkline.errors import PeerError
 from trunkline.hg.stock.bridge import close_shared_pool
@@ -55,7 +56,7 @@ class App:
         self._guests = Guests(settings.limits)
         self._argument_bytes = ArgumentBytes(settings.limits.all_post_args_bytes)
         self._log = AccessLog(settings.log.access, settings.log.format)
-        self._proxies = frozenset(settings.server.trusted_proxies)
+        self._proxies = Proxies(settings.server.trusted_proxies)
         self._threads: Threads | None = None
         self._push_threads: Threads | None = None
         self._page_threads: Threads | None = None

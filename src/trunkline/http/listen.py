@@ -56,7 +56,10 @@ def parse_listen(text: str) -> Address:
     host, colon, port = text.rpartition(":")
     is_bracketed = host.startswith("[") and host.endswith("]")
     if not (colon and host and port.isascii() and port.isdigit() and int(port) < 65536):
-        raise SettingsError(f"{text!r}: not HOST:PORT (port 0 takes a free one)")
+        raise SettingsError(
+            f"can't listen on {text!r}: not HOST:PORT, [IPv6]:PORT or unix:PATH "
+            "(port 0 takes a free one)"
+        )
     if ":" in host and not is_bracketed:
         raise SettingsError(f"{text!r}: an IPv6 address stands in brackets, as in [::1]:{port}")
     host = host[1:-1] if is_bracketed else host

@@ -19,7 +19,7 @@ from typing import Any
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
-from granian.server import Server
+from granian.server import Server as GranianServer
 
 from trunkline.config.settings import Settings
 from trunkline.http.listen import Address, Claim, is_reachable
@@ -43,9 +43,30 @@ def serve(settings: Settings, claim: Claim) -> None:
     server.serve(target_loader=partial(load_app, settings, ready), wrap_loader=False)
 
 
+class Server(GranianServer):  # type: ignore[misc, valid-type, unused-ignore]
+    """Granian, that kills no worker which has ended by itself.
+
+    Its own thread for each worker waits for the process as well, and whoever of the two comes
+    second finds no child: until the first has told its result, the worker looks alive. Granian
+    gives it a millisecond, which a busy machine doesn't, and then says that it "refused to
+    gracefully stop".
+    """
+
+    workers_kill_timeout: float
+
+    def _stop_workers(self) -> None:
+        deadline = time.monotonic() + self.workers_kill_timeout
+        for worker in self.wrks:
+            worker.terminate()
+        while any(worker.is_alive() for worker in self.wrks) and time.monotonic() < deadline:
+            time.sleep(POLL_SECONDS)
+        self.workers_kill_timeout = max(deadline - time.monotonic(), POLL_SECONDS)
+        super()._stop_workers()
+
+
 def make_server(settings: Settings, address: Address, workers: int) -> Any:
     where: dict[str, Any] = (
-        {"uds": Path(address.path)}
+        {"uds": Path(address.path), "uds_permissions": settings.server.socket_mode}
         if address.path
         else {"address": address.host, "port": address.port}
     )
@@ -134,12 +155,22 @@ class WithoutNoise(logging.Filter):
         return "BrokenReply" not in text and "number of workers" not in text
 
 
+class UtcFormatter(logging.Formatter):
+    """Times as the access log has them, which may go to stderr, too."""
+
+    converter = staticmethod(time.gmtime)
+
+
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {"without-noise": {"()": "trunkline.http.server.WithoutNoise"}},
     "formatters": {
-        "line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
+        "line": {
+            "()": "trunkline.http.server.UtcFormatter",
+            "fmt": "%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s",
+            "datefmt": "%Y-%m-%dT%H:%M:%S",
+        },
     },
     "handlers": {
         "stderr": {

@@ -32,7 +32,8 @@ def parse_path(raw: bytes, limits: Limits) -> tuple[str, ...]:
     if names[-1] == b"":
         names.pop()
     if len(names) > limits.path_segments:
-        raise PeerError(NOT_FOUND, status=404)
+        text = f"{NOT_FOUND}: the path has more than {limits.path_segments} segments"
+        raise PeerError(text, status=404)
     return tuple(parse_name(name) for name in names)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
 
-Scope = Mapping[str, Any]
+from trunkline.config.proxies import UNIX
 
-UNIX = "unix"  # the address of who comes in through a unix socket
+Scope = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Visit:
         return self.headers.get(b"host", b"").decode("latin-1")
 
 
-def read_visit(scope: Scope, trusted_proxies: Collection[str]) -> Visit:
+def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
     headers = dict(scope["headers"])
     client = scope.get("client")
     address = (client[0] if client else "") or UNIX

@@ -45,6 +45,18 @@ def test_address_in_use(repository: Path, taken: int) -> None:
     assert "in use" in line
 
 
+@pytest.mark.parametrize("address", ["", "8000", "host:port", "127.0.0.1:70000"])
+def test_bad_address_is_told_what_a_good_one_is(repository: Path, address: str) -> None:
+    line = refused(str(repository), "--listen", address)
+    assert repr(address) in line
+    assert "HOST:PORT, [IPv6]:PORT or unix:PATH" in line
+
+
+def test_help_names_every_form_of_an_address() -> None:
+    told = CliRunner().invoke(main, ["serve", "--help"]).stdout
+    assert all(form in told for form in ("HOST:PORT", "[IPv6]:PORT", "unix:PATH"))
+
+
 def test_missing_path(tmp_path: Path) -> None:
     assert "none: No such file" in refused(str(tmp_path / "none"))
 
@@ -132,6 +144,6 @@ def test_missing_mercurial(repository: Path, tmp_path: Path) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("words", [["--workers", "0"], ["--allow-write", "all"], ["--nonsense"]])
+@pytest.mark.parametrize("words", [["--workers", "-1"], ["--workers", "1025"], ["--nonsense"]])
 def test_bad_usage_is_2(words: list[str]) -> None:
     assert CliRunner().invoke(main, ["serve", *words]).exit_code == 2

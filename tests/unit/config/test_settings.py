@@ -17,7 +17,12 @@ def test_empty_file_gives_the_defaults() -> None:
     [
         (b"[server]\nworkers = -1\n", "server.workers"),
         (b"[server]\nworkers = 'two'\n", "server.workers"),
+        (b"[server]\nworkers = 100000\n", "server.workers"),
+        (b"[server]\nsocket_mode = 0o1777\n", "server.socket_mode"),
+        (b"[server]\ntrusted_proxies = ['foo']\n", "'foo'"),
+        (b"[server]\ntrusted_proxies = ['10.0.0.1/8']\n", "host bits"),
         (b"[limits]\nquery_bytes = 0\n", "limits.query_bytes"),
+        (b"[limits]\nquery_bytes = 65_535\n", "limits.query_bytes"),
         (b"[log]\nformat = 'xml'\n", "log.format"),
         (b"allow_write = 'everyone'\n", "allow_write"),
         (b"[server]\nwrokers = 1\n", "wrokers"),
