@@ -210,15 +210,20 @@ def drafts(target: Path, source: Source) -> None:
 
 
 @builder
-def amended(target: Path, source: Source) -> None:
-    """Nothing secret; an amended changeset and a pruned one are hidden, their markers there."""
+def rewritten(target: Path, source: Source) -> None:
+    """Nothing secret; a rewritten changeset and a pruned one are hidden, their markers there. (No
+    `amend`, which notes the old hash in the new changeset.)
+    """
     with fresh(EVOLVING, target) as hg:
         hg.write("file", b"1\n")
         hg.commit("kept")
         hg.write("file", b"a text that was a mistake\n")
-        hg.commit("hidden: amended")
+        hg.commit("hidden: rewritten")
+        hg("update", ".^")
         hg.write("file", b"2\n")
-        hg("commit", "--amend", "--message", "kept, too", "--date", "5 0")
+        hg.commit("kept, too")
+        old, new = hg("log", "--rev", "1:2", "--template", "{node} ").decode().split()
+        hg("debugobsolete", old, new)
         hg.write("pruned", b"a text that was pruned\n")
         hg.commit("hidden: pruned")
         pruned = hg("log", "--rev", ".", "--template", "{node}").decode()

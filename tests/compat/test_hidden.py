@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from pathlib import Path
 
@@ -78,14 +79,14 @@ def test_hidden_changesets_alone_forbid_streams(
     hg: Hg, config: tuple[str, ...], source: Source, serve: Serve, tmp_path: Path
 ) -> None:
     """Nothing is secret. A client that asks for a stream gets a normal clone."""
-    repository, clone, client = source("amended"), tmp_path / "clone", hg.with_config(*config)
+    repository, clone, client = source("rewritten"), tmp_path / "clone", hg.with_config(*config)
     assert b"streaming all changes" not in asks_for_stream(client, serve(repository).url, clone)
     assert_same(client, clone, repository, without=[b"phase", b"bookmark"])
     assert nodes(hg, clone, hidden=True) == nodes(INSTALLED, repository, "not hidden()")
 
 
 def test_no_reply_to_a_stream_client_holds_what_is_hidden(source: Source, serve: Serve) -> None:
-    repository = source("amended")
+    repository = source("rewritten")
     hidden = nodes(INSTALLED, repository, "hidden()", hidden=True)
     texts = [b"hidden: ", b"a text that was a mistake", b"a text that was pruned"]
     assert len(hidden) == 2
@@ -161,7 +162,7 @@ def test_a_bookmark_on_a_secret_changeset_is_unknown(
 
 
 def test_no_command_names_a_hidden_hash(repository: Path, server: Serving) -> None:
-    """Whatever is asked, plainly or by force, no reply holds one of the hashes."""
+    """Whatever is asked, plainly or by force, a reply tells nothing but the question's own words."""
     hidden = unseen(repository)
     heads = " ".join(hidden)
     base = "0" * 40
@@ -173,27 +174,62 @@ def test_no_command_names_a_hidden_hash(repository: Path, server: Serving) -> No
         f"branches&nodes={heads}",
         "listkeys&namespace=bookmarks",
         "listkeys&namespace=phases",
-        "listkeys&namespace=obsolete",
         "listkeys&namespace=namespaces",
+        *(f"lookup&key={node}" for node in hidden),
         *(f"lookup&key={node[:8]}" for node in hidden),
         *(f"lookup&key={number}" for number in range(15)),
         "lookup&key=tip",
         "lookup&key=hush",
         f"between&pairs={hidden[0]}-{base}",
+        *(f"getbundle&heads={node}&common={base}" for node in hidden),
         f"getbundle&heads={heads}&common={base}",
+        f"getbundle&common={base}",
         f"changegroup&roots={base}",
-        f"changegroupsubset&bases={base}&heads={heads}",
+        *(f"changegroupsubset&bases={base}&heads={node}" for node in hidden),
+        *(f"changegroup&roots={node}" for node in hidden),
     ]
+    never = secret_words(repository, hidden)
     for query in queries:
         path = "/?cmd=" + query.replace(" ", "+")
         body = request(server.address, path, {"X-HgProto-1": "0.2 comp=none"}).body
+        for node in sorted({*hidden, *(node[:8] for node in hidden)}, key=len, reverse=True):
+            if node in query:  # a refusal may say back what was asked, and no more than that
+                body = body.replace(node.encode(), b"")
         for node in hidden:
-            told = node.encode() in body or bytes.fromhex(node) in body
-            # A refusal may say back what was asked, and a marker names its successors' origin.
-            asked = node in query or node[:8] in query or "obsolete" in query
-            assert asked or not told, (query, node)
+            assert node.encode() not in body, (query, node)
+            assert node[:12].encode() not in body, (query, node)
+            assert bytes.fromhex(node) not in body, (query, node)
+        for word in never:
+            assert word not in body, (query, word)
     known = request(server.address, "/?cmd=known&nodes=" + heads.replace(" ", "+")).body
     assert known == b"0" * len(hidden)
+
+
+def secret_words(repository: Path, hidden: list[str]) -> set[bytes]:
+    """What those changesets alone say: the raw nodes of their manifests, a bookmark, a file."""
+    told = "secret() or hidden()"
+    manifests = INSTALLED(
+        "log", "--hidden", "--rev", told, "--template", "{manifest.node}\n", cwd=repository
+    ).split()
+    visible = INSTALLED(
+        "log", "--rev", "not secret()", "--template", "{manifest.node}\n", cwd=repository
+    ).split()
+    own = {bytes.fromhex(node.decode()) for node in set(manifests) - set(visible)}
+    assert len(own) >= 3
+    return own | {b"hush\t", b"never tell"}
+
+
+def test_markers_name_no_secret(repository: Path, server: Serving) -> None:
+    """A marker names what it hides, by its nature; no secret changeset is a part of any."""
+    secrets = nodes(INSTALLED, repository, "secret()")
+    body = request(server.address, "/?cmd=listkeys&namespace=obsolete").body
+    (line,) = body.splitlines()
+    raw = base64.b85decode(line.split(b"\t")[1])
+    gone = nodes(INSTALLED, repository, "hidden() and not secret()", hidden=True)
+    assert any(bytes.fromhex(node) in raw for node in gone)
+    for node in secrets:
+        assert bytes.fromhex(node) not in raw
+        assert node.encode() not in body
 
 
 def test_forced_getbundle_sends_no_secret(repository: Path, server: Serving) -> None:
@@ -226,3 +262,52 @@ def test_phase_moves_are_pulled(hg: Hg, writable: Source, serve_own: Serve, tmp_
     assert phases(hg, clone) == expected
     assert b"hush" in bookmarks(hg, clone)
     server.check_log()
+
+
+PRIVATE = INSTALLED.with_config(
+    "format.use-internal-phase=yes",
+    "format.exp-archived-phase=yes",
+    "shelve.store=internal",
+    "extensions.strip=",
+)
+
+
+@pytest.fixture(scope="module")
+def private(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One public changeset, one in the archived phase, one shelved in an internal phase."""
+    repository = tmp_path_factory.mktemp("private") / "repository"
+    PRIVATE("init", repository)
+    with PRIVATE.session(repository) as work:
+        work.write("file", b"public\n")
+        work.commit("public")
+        work.write("file", b"archived words\n")
+        work.commit("archived")
+        work("strip", "--soft", "--rev", ".")
+        work.write("file", b"shelved words\n")
+        work("shelve")
+    log = ("log", "--hidden", "--rev", "all()", "--template", "{phase} ")
+    assert PRIVATE(*log, cwd=repository) == b"draft archived internal "
+    return repository
+
+
+@pytest.mark.parametrize("how", [(), ("--stream",)], ids=["plain", "stream"])
+def test_internal_and_archived_changesets_never_leave(
+    hg: Hg, how: tuple[str, ...], private: Path, serve: Serve, tmp_path: Path
+) -> None:
+    """Neither by a clone, nor by a pull, nor for those who know their hashes."""
+    server, clone = serve(private), tmp_path / "clone"
+    hg("clone", "--noupdate", *how, server.url, clone)
+    assert_same(hg, clone, private, "0", [b"phase"])
+    assert b"no changes found" in hg("pull", server.url, cwd=clone)
+    public, *unseen = nodes(PRIVATE, private, hidden=True)
+    assert nodes(hg, clone, hidden=True) == [public]
+    for node in unseen:
+        for query in (f"lookup&key={node}", f"getbundle&heads={node}&common={'0' * 40}"):
+            reply = request(server.address, f"/?cmd={query}", {"X-HgProto-1": "0.2 comp=none"})
+            assert bytes.fromhex(node) not in reply.body
+            assert b"words" not in reply.body
+            assert (
+                b"unknown revision" in reply.body
+                or b"hidden" in reply.body
+                or (b"not found" in reply.body)
+            )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from trunkline.hg.bundle.logs import NO_DELTA, Log
-from trunkline.hg.store.delta import apply_patches, format_replace, make_delta
+from trunkline.hg.store.delta import format_replace, make_delta
 from trunkline.hg.store.revlog import Revlog
 
 TEXTS: Final = 16 * 1024 * 1024  # bytes of full texts kept of one revlog
@@ -22,7 +22,10 @@ class Texts:
         self._size = 0
 
     def text(self, rev: int) -> bytes:
-        """As stored, a tombstone for a censored one; the client checks it against the node."""
+        """As stored, a tombstone for a censored one.
+
+        Raises: StoreError for one that isn't what its node says.
+        """
         if rev < 0:
             return b""
         if rev in self._kept:
@@ -32,7 +35,8 @@ class Texts:
         at = next((at for at in range(len(chain) - 1, -1, -1) if chain[at] in self._kept), -1)
         chunks = self._revlog.stored_many(chain[at + 1 :])
         start = self._kept[chain[at]] if at >= 0 else next(chunks)
-        text = apply_patches(start, list(chunks))
+        text = self._revlog.patched(rev, start, list(chunks))
+        self._revlog.check(rev, text)
         self._keep(rev, text)
         return text
 

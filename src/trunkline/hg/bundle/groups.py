@@ -12,7 +12,7 @@ from trunkline.hg.bundle.logs import ColumnLog, Log
 from trunkline.hg.bundle.packing import Packer
 from trunkline.hg.bundle.version import Version
 from trunkline.hg.store.delta import make_delta
-from trunkline.hg.store.revlog import ColumnRevlog
+from trunkline.hg.store.revlog import ColumnRevlog, Revlog
 
 BATCH: Final = 4096  # revisions whose heads are made at a time
 
@@ -43,7 +43,7 @@ def write_group(
         if watch:
             chunks = watch(chunks, chosen, their_links)
         heads = log.heads(version, some, chosen, their_links, changelog)
-        yield from packer.revisions(heads, chosen, chunks)
+        yield from packer.revisions(log.revlog, heads, chosen, chunks)
         previous = some[-1]
 
 
@@ -60,13 +60,21 @@ def write_changesets(
     log = ColumnLog(changelog, changelog.count)
     previous = log.parents(revs[:1])[0][0]
     if not version.has_base:
+        texts = checked(changelog, revs, texts)
         texts = against_previous(texts, changelog.text(previous) if previous >= 0 else b"")
     for at in range(0, len(revs), BATCH):
         some = revs[at : at + BATCH]
         bases = [-1] * len(some) if version.has_base else chain_bases(some, previous)
         heads = log.heads(version, some, bases, some, changelog)
-        yield from packer.revisions(heads, bases, islice(texts, len(some)))
+        yield from packer.revisions(changelog, heads, bases, islice(texts, len(some)))
         previous = some[-1]
+
+
+def checked(revlog: Revlog, revs: Iterable[int], texts: Iterable[bytes]) -> Iterator[bytes]:
+    """The same texts. Raises: StoreError for one that isn't what its node says."""
+    for rev, text in zip(revs, texts, strict=True):
+        revlog.check(rev, text)
+        yield text
 
 
 def against_previous(texts: Iterable[bytes], previous: bytes) -> Iterator[bytes]:

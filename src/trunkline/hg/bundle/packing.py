@@ -16,7 +16,7 @@ from trunkline.hg.node import NODE_LENGTH, NULL_NODE, NULL_REV
 from trunkline.hg.store.chunk import LITERAL, ZSTD, decompress
 from trunkline.hg.store.delta import HUNK
 from trunkline.hg.store.index import ENTRY_LENGTH, NODE_AT
-from trunkline.hg.store.revlog import BLOCK_LIMIT, ColumnRevlog, Revlog
+from trunkline.hg.store.revlog import BLOCK_LIMIT, ColumnRevlog, Revlog, text_hash
 
 BLOCK: Final = 256 * 1024  # bytes that are gathered before a block goes out
 
@@ -48,17 +48,24 @@ class Packer:
         return block
 
     def revisions(
-        self, heads: Iterable[bytes], bases: Iterable[int], deltas: Iterable[bytes]
+        self,
+        revlog: Revlog,
+        heads: Iterable[bytes],
+        bases: Iterable[int],
+        deltas: Iterable[bytes],
     ) -> Iterator[bytes]:
-        """One revision for each head, base and delta; base -1: the delta is a full text.
+        """One revision of `revlog` for each head, base and delta; base -1: the delta is a full
+        text, which is checked against its node. (Deltas can't be, without making the texts.)
 
-        A full text is wrapped as one hunk; an empty one is no hunk at all.
+        A full text is wrapped as one hunk; an empty one is no hunk at all. Raises: StoreError.
         """
         pieces, size = self._pieces, self._size
         plain, full = self._version.delta_head.size, self._version.full_head.size
         append, pack_length, pack_hunk = pieces.append, LENGTH.pack, HUNK.pack
         for head, base, delta in zip(heads, bases, deltas, strict=True):
             length = len(delta)
+            if base < 0 and text_hash(head[20:40], head[40:60], delta) != head[:20]:
+                check_node(revlog, head[:20], delta)
             if base >= 0 or not length:
                 total = length + plain
                 append(pack_length(total))
@@ -109,6 +116,8 @@ class Packer:
             link_at = link * ENTRY_LENGTH + NODE_AT
             link_node = changesets[link_at : link_at + NODE_LENGTH]
             flags = flag_bytes[place & 0xFFFF]
+            if base == rev and text_hash(nodes[p1], nodes[p2], delta) != node:
+                revlog.check(rev, delta)
             if base == rev and length:
                 total = length + full
                 append(
@@ -139,6 +148,13 @@ class Packer:
         yield self.take()
         for start in range(0, len(last), BLOCK):
             yield bytes(last[start : start + BLOCK])
+
+
+def check_node(revlog: Revlog, node: bytes, text: bytes) -> None:
+    """Raises: StoreError."""
+    rev = revlog.rev(node)
+    assert rev is not None, "a head is made of the revlog's own nodes"
+    revlog.check(rev, text)
 
 
 def unpack_other(chunk: bytes) -> bytes | memoryview:

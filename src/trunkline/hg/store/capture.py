@@ -22,6 +22,7 @@ from trunkline.hg.store.patience import pauses
 from trunkline.hg.store.requirements import Layout
 from trunkline.hg.store.snapshot import Snapshot
 from trunkline.hg.store.state import (
+    Moment,
     StateFiles,
     read_changelog,
     read_moment,
@@ -65,10 +66,25 @@ def attempt(repository: Repository, previous: Snapshot | None, is_last: bool) ->
         raise Moved
     if not is_last and is_half_way(layout, journal, changelog, files, previous):
         raise Moved
+    if changelog.index.is_cut:
+        refuse_cut(layout, before, changelog)
     if previous is not None and previous.is_of(changelog, files):
         previous.move_to(before)
         return previous
     return Snapshot(repository, before, changelog, files)
+
+
+def refuse_cut(layout: Layout, before: Moment, changelog: Changelog) -> None:
+    """A changelog that ends within an entry, with nobody at work who could complete it or cut it
+    back, has lost changesets. Raises: StoreError; Moved when somebody just was at work.
+    """
+    store = layout.store_path
+    journal = read_journal(store)
+    if journal is not NO_JOURNAL or is_locked(store):
+        return
+    if read_moment(layout, journal) != before:
+        raise Moved
+    raise StoreError("ends within an entry", changelog.path, changelog.index.file_length())
 
 
 def is_half_way(

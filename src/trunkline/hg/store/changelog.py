@@ -88,7 +88,7 @@ def parse_changelog(data: bytes, path: str, previous: Changelog | None = None) -
     """
     index = parse_columns(data, path)
     if previous is not None:
-        if index.raw == previous.index.raw:
+        if index.raw == previous.index.raw and index.is_cut == previous.index.is_cut:
             return previous
         index.learn(previous.index)
     return Changelog(path, index, data)

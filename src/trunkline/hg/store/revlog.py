@@ -36,13 +36,26 @@ FLAG_CENSORED: Final = 0x8000
 FLAG_ELLIPSIS: Final = 0x4000
 FLAG_EXTSTORED: Final = 0x2000
 # The node is the hash of another text than the stored one.
-HASH_DIFFERS: Final = FLAG_ELLIPSIS | FLAG_EXTSTORED
+HASH_DIFFERS: Final = FLAG_ELLIPSIS | FLAG_EXTSTORED | FLAG_CENSORED
 
 BLOCK_LIMIT: Final = 1 << 20  # bytes of one read that gathers several chunks
 GAP_LIMIT: Final = 1 << 14  # bytes between two wanted chunks that are cheaper read than skipped
 FIRST_READ: Final = 1 << 16  # bytes; most index files are shorter, and cost one read
 BATCH: Final = 2048  # revisions whose places are held at a time
 SPARSE_LIMIT: Final = 1 << 15  # bytes of index; above it numpy's fixed cost is the smaller one
+
+
+_ROOT: Final = sha1(2 * NULL_NODE, usedforsecurity=False)
+
+
+def text_hash(p1: bytes, p2: bytes, text: bytes | memoryview) -> bytes:
+    """The node of a text with these parents."""
+    if p1 == p2 == NULL_NODE:
+        digest = _ROOT.copy()
+    else:
+        digest = sha1(p1 + p2 if p1 < p2 else p2 + p1, usedforsecurity=False)
+    digest.update(text)
+    return digest.digest()
 
 
 class CensoredRevision(StoreError):
@@ -224,21 +237,36 @@ class Revlog:
         Raises: CensoredRevision; StoreError when the text isn't what the node says.
         """
         text = self.unchecked_text(rev)
-        row = self.index.row(rev)
-        flags = row[0] & 0xFFFF
-        if flags & FLAG_CENSORED:
+        if self.flags(rev) & FLAG_CENSORED:
             raise CensoredRevision(text, self.path)
-        if not flags & HASH_DIFFERS and self._hash(text, row) != row[7]:
-            raise StoreError(f"revision {rev} isn't what its node says", self.data_path, None)
+        self.check(rev, text)
         return text
+
+    def check(self, rev: int, text: bytes | memoryview) -> None:
+        """Raises: StoreError when a text isn't what the node says; where the node is the hash of
+        another text, anything will do.
+        """
+        flags, *_, p1, p2, node = self.index.row(rev)
+        if flags & HASH_DIFFERS:
+            return
+        if text_hash(self.node(p1), self.node(p2), text) != node:
+            raise StoreError(
+                f"revision {rev} isn't what its node says", self.data_path, self.start(rev)
+            )
 
     def unchecked_text(self, rev: int) -> bytes:
         """As `text`, without looking at the node: a tombstone for a censored revision."""
         chain = self.chain(rev)
         chunks = self.stored_many(chain)
-        text = next(chunks)
+        return self.patched(rev, next(chunks), list(chunks))
+
+    def patched(self, rev: int, text: bytes, deltas: Sequence[bytes]) -> bytes:
+        """The text of `rev`, from one of its chain and the deltas that lead on from there.
+
+        Raises: StoreError.
+        """
         try:
-            return apply_patches(text, list(chunks))
+            return apply_patches(text, deltas)
         except StoreError as error:
             raise StoreError(error.text, self.data_path, self.start(rev)) from None
 
@@ -257,12 +285,6 @@ class Revlog:
             base = self.index.base(base)
         chain.reverse()
         return chain
-
-    def _hash(self, text: bytes, row: Row) -> bytes:
-        first, second = sorted((self.node(row[5]), self.node(row[6])))
-        digest = sha1(first + second, usedforsecurity=False)
-        digest.update(text)
-        return digest.digest()
 
 
 def gather(starts: list[int], lengths: list[int], at: int) -> tuple[int, int]:

@@ -248,3 +248,25 @@ def test_nothing_to_send_is_four_empty_groups(plain: Path) -> None:
     assert pack(view, b"03", tips, tips) == bytes(16)
     reader = stock.getunbundler(b"03", io.BytesIO(bytes(16)), b"UN")
     assert list(reader.deltaiter()) == []
+
+
+RAW = {("format", "revlog-compression"): "none"}
+
+
+@pytest.mark.parametrize("version", [b"01", b"02", b"03"])
+@pytest.mark.parametrize("log", ["00changelog", "00manifest", "data/b"])
+def test_changed_bytes_of_a_full_text_break_the_stream(
+    tmp_path: Path, log: str, version: bytes
+) -> None:
+    """Chunks are stored as they are, so nothing but the hash can tell."""
+    histories.make(tmp_path / "r", [Step((), {b"b": 1}), Step((0,), {b"b": 2})], RAW)
+    index = tmp_path / f"r/.hg/store/{log}.i"
+    data = index.with_suffix(".d") if index.with_suffix(".d").exists() else index
+    damaged = bytearray(data.read_bytes())
+    at = (0 if data != index else 64) + 45
+    damaged[at] ^= 1
+    data.write_bytes(damaged)
+    start = 0 if data != index else 64
+    where = rf"isn't what its node says \[.*/{data.name} at byte {start}\]"
+    with pytest.raises(StoreError, match=where):
+        pack(histories.view(tmp_path / "r"), version)

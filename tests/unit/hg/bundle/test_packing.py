@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -12,23 +13,34 @@ from tests.unit.hg.store import repositories
 from trunkline.errors import StoreError
 from trunkline.hg.bundle.packing import BLOCK, Packer
 from trunkline.hg.bundle.version import VERSIONS
+from trunkline.hg.store.index import RowIndex
+from trunkline.hg.store.revlog import Revlog
 from trunkline.hg.store.view import View
 
 CG2 = VERSIONS[b"02"]
 HEAD = bytes(range(100))
 
 
+NO_REVLOG = Revlog("none.i", RowIndex(b""))  # it is asked only about texts that are wrong
+
+
+def head_of(text: bytes) -> bytes:
+    """The head of a root's full text."""
+    return hashlib.sha1(bytes(40) + text).digest() + bytes(80)
+
+
 def packed(heads: list[bytes], bases: list[int], deltas: list[bytes]) -> list[bytes]:
     packer = Packer(CG2)
-    return [*packer.revisions(heads, bases, deltas), packer.take()]
+    return [*packer.revisions(NO_REVLOG, heads, bases, deltas), packer.take()]
 
 
 def test_delta_full_text_and_empty_text_are_framed() -> None:
-    (block,) = packed([HEAD] * 3, [0, -1, -1], [b"delta", b"text", b""])
+    full, empty = head_of(b"text"), head_of(b"")
+    (block,) = packed([HEAD, full, empty], [0, -1, -1], [b"delta", b"text", b""])
     assert block == (
         b"\0\0\0\x6d" + HEAD + b"delta"
-        b"\0\0\0\x78" + HEAD + b"\0\0\0\0\0\0\0\0\0\0\0\x04text"
-        b"\0\0\0\x68" + HEAD
+        b"\0\0\0\x78" + full + b"\0\0\0\0\0\0\0\0\0\0\0\x04text"
+        b"\0\0\0\x68" + empty
     )
 
 
@@ -40,18 +52,19 @@ def test_small_pieces_gather_into_blocks() -> None:
 
 def test_large_piece_is_cut() -> None:
     deltas = [b"x", os.urandom(3 * BLOCK + 5), b"y"]
-    blocks = packed([HEAD] * 3, [0, -1, 0], deltas)
+    full = head_of(deltas[1])
+    blocks = packed([HEAD, full, HEAD], [0, -1, 0], deltas)
     assert max(map(len, blocks)) <= BLOCK
     whole = b"".join(blocks)
     assert whole == b"".join(packed([HEAD], [0], deltas[:1])) + b"".join(
-        packed([HEAD], [-1], deltas[1:2])
+        packed([full], [-1], deltas[1:2])
     ) + b"".join(packed([HEAD], [0], deltas[2:]))
 
 
 def test_what_was_added_between_comes_first() -> None:
     packer = Packer(CG2)
     packer.add(b"path")
-    assert list(packer.revisions([HEAD], [0], [b""])) == []
+    assert list(packer.revisions(NO_REVLOG, [HEAD], [0], [b""])) == []
     packer.add(b"end")
     assert packer.take() == b"path\0\0\0\x68" + HEAD + b"end"
     assert packer.take() == b""
@@ -110,4 +123,13 @@ def test_chunk_that_does_not_unpack_is_damage_and_says_where(large: Path) -> Non
         file.seek(filelog.start(1) + 6)
         file.write(b"\xff" * 40)
     with pytest.raises(StoreError, match=rf"a\.d at byte {filelog.start(1)}"):
+        packed_filelog(histories.view(large))
+
+
+def test_full_text_that_is_not_what_its_node_says_is_damage(large: Path) -> None:
+    """Noise is stored as it is, so a byte changes without a sign of it."""
+    with open(large / ".hg/store/data/a.d", "r+b") as file:
+        file.seek(1000)
+        file.write(b"XX")
+    with pytest.raises(StoreError, match=r"revision 0 isn't what its node says .*a\.d at byte 0\]"):
         packed_filelog(histories.view(large))

@@ -326,3 +326,34 @@ def test_threads_share_one_repository(path: Path) -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+@pytest.mark.parametrize("length", [3, 40, 100, 255])
+def test_a_changelog_that_is_cut_in_mid_entry_is_an_error(path: Path, length: int) -> None:
+    """Not a repository of fewer changesets: nobody is at work who could explain it."""
+    repository = repositories.opened(path)
+    index = path / ".hg/store/00changelog.i"
+    whole = index.read_bytes()
+    for asked in (repository, repositories.opened(path)):
+        index.write_bytes(whole)
+        if asked is repository:
+            asked.snapshot()
+        index.write_bytes(whole[:length])
+        where = rf"ends within an entry \[.*/00changelog\.i at byte {length // 64 * 64}\]"
+        with pytest.raises(StoreError, match=where):
+            asked.snapshot()
+
+
+def test_bytes_after_the_last_changeset_are_an_error_unless_somebody_writes(path: Path) -> None:
+    repository = repositories.opened(path)
+    before = state(repository.snapshot())
+    store = path / ".hg/store"
+    whole = (store / "00changelog.i").read_bytes()
+    (store / "00changelog.i").write_bytes(whole + bytes(30))
+    with pytest.raises(StoreError, match=r"00changelog\.i at byte 256"):
+        repository.snapshot()
+    (store / "lock").symlink_to("host:1")
+    assert state(repository.snapshot()) == before
+    (store / "lock").unlink()
+    (store / "journal").write_bytes(b"00changelog.i\0%d\n" % len(whole))
+    assert state(repository.snapshot()) == before
