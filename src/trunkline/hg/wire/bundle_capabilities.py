@@ -41,7 +41,8 @@ def bundle_capabilities(config: HgConfig) -> Capabilities:
     if "phases" in config.list("devel", "legacy.exchange"):
         del found[b"phases"]
     if offers_stream_parts(config):
-        found[b"stream"] = (b"v2",)
+        is_v3_on = config.bool("experimental", "stream-v3")
+        found[b"stream"] = (b"v2", b"v3-exp") if is_v3_on else (b"v2",)
     return found
 
 

@@ -29,6 +29,8 @@ def words(body: bytes) -> dict[str, str]:
         {"server.uncompressed": "no"},
         {"server.preferuncompressed": "yes"},
         {"server.bundle2.stream": "no"},
+        {"experimental.stream-v3": "yes"},
+        {"experimental.stream-v3": "yes", "server.bundle2.stream": "no"},
         {"server.concurrent-push-mode": "strict"},
         {"server.compressionengines": "none,bz2,zlib"},
         {"experimental.bundle2-advertise": "no"},
