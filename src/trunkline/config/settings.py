@@ -41,8 +41,8 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True):
         int,
         unit(
             "octal",
-            "Permissions of a unix socket. Who may write to it may connect: put the proxy's account "
-            "into the group of ours, or say `0o666`.",
+            "Permissions of a unix socket. Who may write to it may connect: put the proxy's "
+            "account into the group of ours, or say `0o666`.",
             le=0o777,
         ),
     ] = 0o660
@@ -91,9 +91,10 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True):
     trusted_proxies: Annotated[
         list[str],
         words(
-            "Addresses of reverse proxies, or networks such as `10.0.0.0/8`. Only from these are `X-Forwarded-For` (its last word) "
-            "and `X-Forwarded-Proto` believed: for the log, for `requests_per_address`, for hooks "
-            "and for `web.push_ssl`. A proxy that comes in through a unix socket is named `unix`."
+            "Addresses of reverse proxies, or networks such as `10.0.0.0/8`. Only from these are "
+            "`X-Forwarded-For` (its last word) and `X-Forwarded-Proto` believed: for the log, for "
+            "`requests_per_address`, for hooks and for `web.push_ssl`. A proxy that comes in "
+            "through a unix socket is named `unix`."
         ),
     ] = field(default_factory=list)
 

@@ -130,39 +130,59 @@ class Budget:
 def walk(mount: Mount, budget: Budget) -> Iterator[tuple[str, str]]:
     """(URL path, real path) of each repository, nearest to the root first.
 
-    Symlinks are followed where they stay inside, and no folder is entered twice.
+    Symlinks are followed where they stay inside, after all folders: no folder is entered twice, so
+    a link must not come before what it leads to.
     """
     if mount.is_repository:
         yield mount.name, mount.root
         return
-    waiting = deque([(mount.name, mount.root)])
+    waiting = deque([Folder(mount.name, mount.root)])
+    links: deque[Folder] = deque()
     seen: set[tuple[int, int]] = set()
-    while waiting:
-        path, real = waiting.popleft()
-        for name, entry_real in folders(real, mount.root, seen, budget):
-            below = f"{path}/{name}" if path else name
-            if repository_identity(entry_real) is not None:
-                yield below, entry_real
-            waiting.append((below, entry_real))
+    while waiting or links:
+        folder = (waiting or links).popleft()
+        if not folder.is_new(seen):
+            continue
+        if folder.path != mount.name and repository_identity(folder.real) is not None:
+            yield folder.path, folder.real
+        for below, is_link in folders(folder, mount.root, budget):
+            (links if is_link else waiting).append(below)
 
 
-def folders(
-    real: str, root: str, seen: set[tuple[int, int]], budget: Budget
-) -> Iterator[tuple[str, str]]:
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """`path` is of its URL, `real` has no symlinks in it."""
+
+    path: str
+    real: str
+
+    def is_new(self, seen: set[tuple[int, int]]) -> bool:
+        """Whether it is there and wasn't `seen`; it is now."""
+        try:
+            found = os.stat(self.real)
+        except OSError:
+            return False
+        identity = found.st_dev, found.st_ino
+        if identity in seen:
+            return False
+        seen.add(identity)
+        return True
+
+
+def folders(folder: Folder, root: str, budget: Budget) -> Iterator[tuple[Folder, bool]]:
+    """Those in a folder, and whether each is a symlink."""
     try:
-        with os.scandir(real) as entries:
+        with os.scandir(folder.real) as entries:
             for entry in entries:
                 if not budget.spend():
                     return
                 if entry.name.lower() == ".hg" or not is_folder(entry):
                     continue
-                found = entry.stat()
-                if (found.st_dev, found.st_ino) in seen:
-                    continue
-                seen.add((found.st_dev, found.st_ino))
-                path = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
-                if is_inside(path, root):
-                    yield entry.name, path
+                is_link = entry.is_symlink()
+                real = os.path.realpath(entry.path) if is_link else entry.path
+                if is_inside(real, root):
+                    path = f"{folder.path}/{entry.name}" if folder.path else entry.name
+                    yield Folder(path, real), is_link
     except OSError:
         return  # not for us to read, or gone
 

@@ -127,7 +127,7 @@ class Door:
         place = self._roots.find(way.names)
         if way.command is None:
             if place is None:
-                return self._index(way.names)
+                return self._index(way.names, visit)
             served = self._handles.get(place.path)
             return self._landing(served, place.name, visit)
         if place is None:
@@ -181,12 +181,13 @@ class Door:
         refusal = why_not_read(served.config)
         if refusal is not None:
             return refused_page(refusal)
-        page = landing_page(served, name, f"{visit.scheme}://{visit.host}")
+        may_pull = why_not_pull(served.config) is None
+        page = landing_page(served, name, f"{visit.scheme}://{visit.host}", may_pull)
         reply = page_answer(page)
         reply.headers.append((b"server", self._server_header_of(served.config)))
         return reply
 
-    def _index(self, names: tuple[str, ...]) -> Answer:
+    def _index(self, names: tuple[str, ...], visit: Visit) -> Answer:
         """The list, or the part of it below a folder; where there is none, nothing is found."""
         if not self._roots.is_folder(names):
             raise PeerError(NOT_FOUND, status=404)
@@ -195,7 +196,7 @@ class Door:
         if folder and not listing.entries:
             raise PeerError(NOT_FOUND, status=404)
         rows = [Row(entry.path, entry.name, entry.description) for entry in listing.entries]
-        return page_answer(index_page(folder, rows, listing.is_cut))
+        return page_answer(index_page(folder, rows, listing.is_cut, visit.raw_path))
 
     def _server_header_of(self, config: HgConfig) -> bytes:
         value = config.get("web", "server-header")

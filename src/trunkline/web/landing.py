@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
+from urllib.parse import quote
 
 from trunkline.config.hgconfig import HgConfig
 from trunkline.hg.store.changelog import ChangesetText
@@ -16,24 +18,29 @@ SUMMARY_LENGTH = 100  # characters
 BRIDGED = "This repository is read through the installed Mercurial, so no heads are shown."
 
 
-def landing_page(served: Served, url_path: str, base_url: str) -> Page:
+def landing_page(served: Served, url_path: str, base_url: str, may_pull: bool = True) -> Page:
     """`url_path` without slashes at its ends; `base_url` ends without one."""
     config = served.config
     fallback = url_path or os.path.basename(served.root)
     name = config.text("web", "name", untrusted=True) or fallback
     description = config.text("web", "description", untrusted=True)
-    url = clone_url(config, url_path, base_url)
+    command = clone_command(config, url_path, base_url, served.root) if may_pull else ""
     snapshot = served.snapshot()
     if snapshot is None:
-        return repository_page(name, description, url, [], False, BRIDGED)
+        return repository_page(name, description, command, [], False, BRIDGED)
     heads, is_more = latest_heads(snapshot.view("served"))
     note = "" if heads else "No changesets yet."
-    return repository_page(name, description, url, heads, is_more, note)
+    return repository_page(name, description, command, heads, is_more, note)
 
 
-def clone_url(config: HgConfig, url_path: str, base_url: str) -> str:
+def clone_command(config: HgConfig, url_path: str, base_url: str, root: str) -> str:
+    """For a shell. Of a URL without a path `hg` can't tell how to name the clone."""
     base = config.text("web", "baseurl", untrusted=True).rstrip("/") or base_url
-    return f"{base}/{url_path}" if url_path else base + "/"
+    words = ["hg", "clone", f"{base}/{quote(url_path, errors='surrogateescape')}"]
+    if not url_path:
+        name = os.path.basename(root)
+        words.append(f"./{name}" if name.startswith("-") else name or "repository")
+    return shlex.join(words)
 
 
 def latest_heads(view: View) -> tuple[list[Head], bool]:

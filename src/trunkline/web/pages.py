@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +12,8 @@ from importlib.resources import files
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, select_autoescape
+
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # of a name on disk that isn't UTF-8
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,11 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One repository of a list; `path` is its URL path without slashes at its ends."""
+    """One repository of a list; `path` is its URL path without slashes at its ends.
+
+    `href` leads there from `/`; a page elsewhere puts its way up in front. So a server that a proxy
+    has below a path of its own needs to know nothing of that.
+    """
 
     path: str
     name: str
@@ -40,7 +47,7 @@ class Row:
 
     @property
     def href(self) -> str:
-        return "/" + quote(self.path, errors="surrogateescape") + ("/" if self.path else "")
+        return (quote(self.path, errors="surrogateescape") or ".") + "/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +62,21 @@ class Head:
     is_closed: bool = False
 
 
-def index_page(folder: str, rows: Sequence[Row], is_cut: bool) -> Page:
-    return Page(200, render("index.html", folder=folder, rows=rows, is_cut=is_cut))
+def index_page(folder: str, rows: Sequence[Row], is_cut: bool, url_path: bytes = b"/") -> Page:
+    """`url_path` is the path that was asked for, as it was sent."""
+    up = "../" * (url_path.count(b"/") - 1)
+    return Page(200, render("index.html", folder=folder, rows=rows, is_cut=is_cut, up=up))
 
 
 def repository_page(
-    name: str, description: str, url: str, heads: Sequence[Head], is_more: bool, note: str = ""
+    name: str, description: str, command: str, heads: Sequence[Head], is_more: bool, note: str = ""
 ) -> Page:
+    """`command` clones it; "" when it is not for everyone to clone."""
     html = render(
         "repository.html",
         name=name,
         description=description,
-        url=url,
+        command=command,
         heads=heads,
         is_more=is_more,
         note=note,
@@ -80,7 +90,7 @@ def error_page(status: int, text: str) -> Page:
 
 def render(template: str, **values: object) -> bytes:
     text = environment().get_template(template).render(style=style(), **values)
-    return text.encode("utf-8", "backslashreplace")
+    return LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text).encode()
 
 
 @cache

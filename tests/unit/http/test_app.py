@@ -496,12 +496,12 @@ def test_index_lists_what_is_not_hidden(made: Path) -> None:
     assert reply.status == 200
     assert reply.header(b"content-type") == b"text/html; charset=utf-8"
     assert "default-src 'none'" in (reply.header(b"content-security-policy") or b"").decode()
-    for name in ("/small/", "/group/deep/", "/big/"):
+    for name in ("small/", "group/deep/", "big/"):
         assert f'href="{name}"' in reply.text
     assert "two heads" in reply.text
     assert "secretive" not in reply.text
     group = get(make_app(made), "/group/")
-    assert 'href="/group/deep/"' in group.text
+    assert 'href="../group/deep/"' in group.text
     assert "small" not in group.text
 
 
@@ -535,6 +535,14 @@ def test_landing_page_shows_clone_line_and_heads(made: Path) -> None:
     assert "first" not in reply.text
     assert "Jane Doe" in reply.text
     assert "example.org" not in reply.text
+
+
+def test_landing_page_has_no_clone_line_where_nobody_may_clone(tmp_path: Path) -> None:
+    repository = new(tmp_path / "r")
+    (repository / ".hg" / "hgrc").write_text("[web]\nallow-pull = no\n")
+    reply = get(make_app(repository), "/")
+    assert reply.status == 200
+    assert "hg clone" not in reply.text
 
 
 def test_landing_page_keeps_secrets(tmp_path: Path) -> None:

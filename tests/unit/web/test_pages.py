@@ -3,10 +3,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from urllib.parse import urljoin
 
 import pytest
 
-from trunkline.web.landing import format_date, person
+from trunkline.config.hgconfig import HgConfig
+from trunkline.web.landing import clone_command, format_date, person
 from trunkline.web.pages import Head, Row, error_page, index_page, repository_page
 
 BAD = "<img src=x onerror=\"alert('1')\">&"
@@ -37,17 +39,58 @@ def test_the_one_style_is_the_one_that_is_allowed() -> None:
 @pytest.mark.parametrize(
     ("path", "href"),
     [
-        ("a/b", "/a/b/"),
-        ("", "/"),
-        ("ü %", "/%C3%BC%20%25/"),
-        ("\udcff", "/%FF/"),
-        ('"', "/%22/"),
-        ("javascript:x", "/javascript%3Ax/"),
+        ("a/b", "a/b/"),
+        ("", "./"),
+        ("ü %", "%C3%BC%20%25/"),
+        ("\udcff", "%FF/"),
+        ('"', "%22/"),
+        ("javascript:x", "javascript%3Ax/"),
     ],
 )
 def test_links_lead_to_the_repository(path: str, href: str) -> None:
     assert Row(path, path, "").href == href
     index_page("", [Row(path, path, "")], False)
+
+
+@pytest.mark.parametrize("prefix", ["", "/hg"])
+@pytest.mark.parametrize("asked", ["/", "/group", "/group/", "/group/deep/"])
+def test_links_lead_there_from_wherever_the_list_is(prefix: str, asked: str) -> None:
+    """A proxy may have taken the prefix off."""
+    page = index_page("", [Row("group/deep/r", "r", "")], False, asked.encode())
+    (href,) = re.findall(rb'href="(.*?)"', page.html)
+    url = urljoin(f"http://hg.example{prefix}{asked}", href.decode())
+    assert url == f"http://hg.example{prefix}/group/deep/r/"
+
+
+def test_name_that_is_not_utf_8_shows_that() -> None:
+    html = index_page("", [Row("lat\udce9in", "lat\udce9in", "")], False).html.decode()
+    assert 'href="lat%E9in/">lat\N{REPLACEMENT CHARACTER}in<' in html
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("a/b", "http://h:8000/a/b"),
+        ("sp ace/#1?%", "http://h:8000/sp%20ace/%231%3F%25"),
+        ("ü", "http://h:8000/%C3%BC"),
+        ("lat\udce9in", "http://h:8000/lat%E9in"),
+        ("~x'y", "'http://h:8000/~x%27y'"),
+        ("", "http://h:8000/ 'my repo'"),
+    ],
+)
+def test_clone_line_is_one_for_a_shell(path: str, words: str) -> None:
+    line = clone_command(HgConfig(), path, "http://h:8000", "/srv/my repo")
+    assert line == f"hg clone {words}"
+
+
+def test_clone_line_has_the_url_that_is_configured() -> None:
+    values = {("web", "baseurl"): "https://x.example/hg/"}
+    line = clone_command(HgConfig({}, values), "r", "http://h:8000", "/srv/r")
+    assert line == "hg clone https://x.example/hg/r"
+
+
+def test_no_clone_line_without_one() -> None:
+    assert b"hg clone" not in repository_page("r", "", "", [], False).html
 
 
 def test_empty_list_says_so() -> None:
