@@ -55,13 +55,16 @@ def test_appends_to_its_file(tmp_path: Path) -> None:
     file = tmp_path / "access.log"
     file.write_text("before\n")
     for _ in range(2):
-        AccessLog(str(file), "json").write(LINE)
+        log = AccessLog(str(file), "json")
+        assert log.hold(LINE)
+        assert not log.hold(LINE)
+        log.flush()
     lines = file.read_text().splitlines()
     assert lines[0] == "before"
-    assert [json.loads(line)["command"] for line in lines[1:]] == ["getbundle"] * 2
+    assert [json.loads(line)["command"] for line in lines[1:]] == ["getbundle"] * 4
 
 
 def test_no_target_is_no_log() -> None:
     log = AccessLog("", "text")
-    log.write(LINE)
+    assert not log.hold(LINE)
     assert not log.is_on

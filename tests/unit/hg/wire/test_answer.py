@@ -9,14 +9,19 @@ from urllib.parse import quote, urlencode
 
 import pytest
 import zstandard
+from tests.unit.hg.bundle.streams import files_of_v1
 from tests.unit.hg.store.stock import Stock
 from tests.unit.hg.wire.stockweb import PROTO, Reply, ask, served, stock_reply
+from tests.unit.http.conftest import commit, new
 
 from trunkline.compression.table import installed
-from trunkline.hg.wire.answer import answer, requested_command
+from trunkline.config.hgconfig import HgConfig
+from trunkline.hg.stock.bridge import Bridge
+from trunkline.hg.wire.answer import Answer, answer, kept_answer, requested_command
 from trunkline.hg.wire.negotiate import TEXT_PACK_LIMIT
 from trunkline.hg.wire.request import Request
 from trunkline.hg.wire.served import Served
+from trunkline.hg.wire.state import State
 from trunkline.reply import Bytes, Stream
 
 HEADERS = {b"x-hgproto-1": PROTO}
@@ -165,10 +170,10 @@ def test_stream_is_left_unpacked(plain: Stock) -> None:
 
 
 def test_stream_out_is_stocks(plain: Stock) -> None:
-    """The bytes of files are STREAM's to test: order may differ, so it is the size here."""
+    """File by file; the order is free."""
     reply, expected = ask(served(plain), b"cmd=stream_out"), stock_reply(plain, b"cmd=stream_out")
     assert reply.media_type == expected.media_type
-    assert sorted(reply.body) == sorted(expected.body)
+    assert files_of_v1(reply.body) == files_of_v1(expected.body)
 
 
 def test_answer_says_what_the_log_wants(plain: Stock) -> None:
@@ -362,3 +367,80 @@ def test_engine_of_another_distribution_is_advertised_and_used(
     assert b"compression=x-backwards,zlib" in words
     assert bundle[:12] == b"\x0bx-backwards"
     assert bundle[12:][::-1] == zlib.decompress(zlib_bundle[5:])
+
+
+# -- kept answers
+
+
+def kept(ours: Served, asked: bytes, headers: dict[bytes, bytes] | None = None) -> Answer | None:
+    """Ask, then look whether the answer was kept; what was kept is what was answered."""
+    request = Request("GET", asked, headers or HEADERS)
+    made, state = answer(ours, request), State(ours)
+    found = kept_answer(state, request)
+    if found is not None:
+        assert found == made
+        found.headers.append((b"server", b"x"))
+        assert kept_answer(state, request) == made
+    return found
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "cmd=capabilities",
+        "cmd=hello",
+        "cmd=heads",
+        "cmd=branchmap",
+        "cmd=listkeys&namespace=phases",
+        "cmd=lookup&key=tip",
+        f"cmd=known&nodes={ZERO}",
+        f"cmd=batch&cmds=heads+%3Bknown+nodes%3D{ZERO}",
+    ],
+)
+def test_short_answers_are_kept(ours: Served, asked: str) -> None:
+    assert kept(ours, asked.encode()) is not None
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "cmd=clonebundles",
+        "cmd=batch&cmds=heads+%3Bclonebundles+",
+        f"cmd=getbundle&heads={ZERO}",
+        "cmd=heads&access-hidden=1",
+        "cmd=known",
+        "cmd=nonsense",
+    ],
+)
+def test_answers_that_rest_on_more_or_fail_are_not_kept(ours: Served, asked: str) -> None:
+    assert kept(ours, asked.encode()) is None
+
+
+def test_kept_answer_is_only_for_the_same_words(ours: Served) -> None:
+    assert kept(ours, b"cmd=heads") is not None
+    state = State(ours)
+    assert kept_answer(state, Request("GET", b"cmd=heads", HEADERS)) is not None
+    for other in (
+        Request("GET", b"cmd=heads&x=1", HEADERS),
+        Request("GET", b"cmd=heads", {**HEADERS, b"x-hgarg-1": b"access-hidden=1"}),
+        Request("GET", b"cmd=heads", {}),
+        Request("GET", b"cmd=heads", HEADERS, body=b"x"),
+        Request("GET", b"cmd=heads", HEADERS, user="alice"),
+    ):
+        assert kept_answer(state, other) is None
+
+
+def test_kept_answer_ends_with_the_state(tmp_path: Path) -> None:
+    repository = new(tmp_path / "r")
+    commit(repository, "a", b"1", "one")
+    config = HgConfig()
+    ours = Served.open(str(repository), config, Bridge(str(repository), ()))
+    request = Request("GET", b"cmd=heads")
+    assert kept(ours, b"cmd=heads", {}) is not None
+    node = commit(repository, "a", b"2", "two")
+    assert kept_answer(State(ours), request) is None
+    made = answer(ours, request, State(ours))
+    assert made.body == Bytes(node.encode() + b"\n")
+    assert kept(ours, b"cmd=capabilities", {}) is not None
+    (repository / ".hg" / "clonebundles.manifest").write_bytes(b"http://x/\n")
+    assert kept_answer(State(ours), Request("GET", b"cmd=capabilities")) is None
