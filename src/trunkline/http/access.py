@@ -11,17 +11,15 @@ from dataclasses import dataclass
 
 from trunkline.config.hgconfig import HgConfig
 
-CHALLENGE = (b"www-authenticate", b'Basic realm="mercurial"')
-
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
+    """A 401 names no way to log in, as long as there is none: stock clients then say
+    "authorization failed", and ask for no password in vain.
+    """
+
     status: int
     text: str
-
-    @property
-    def headers(self) -> list[tuple[bytes, bytes]]:
-        return [CHALLENGE] if self.status == 401 else []
 
 
 READ = Refusal(401, "read not authorized")

@@ -10,6 +10,7 @@ import os
 import sys
 import time
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 Outcome = Literal["ok", "aborted", "gone"]
@@ -35,12 +36,16 @@ class Line:
     outcome: Outcome = "ok"
 
 
+WRITE_LIMIT = 4096  # bytes at once: as many go to a pipe in one piece (PIPE_BUF of Linux)
+
+
 class AccessLog:
-    """Appends to a file or stderr, one write a line, so that processes don't mix theirs."""
+    """Appends to a file or stderr, whole lines in one write, so that processes don't mix theirs."""
 
     def __init__(self, target: str, form: Literal["text", "json"]) -> None:
         self._format = format_json if form == "json" else format_text
         self._descriptor: int | None = None
+        self._held = b""
         if target == "-":
             self._descriptor = sys.stderr.fileno()
         elif target:
@@ -51,12 +56,23 @@ class AccessLog:
     def is_on(self) -> bool:
         return self._descriptor is not None
 
-    def write(self, line: Line) -> None:
+    def hold(self, line: Line) -> bool:
+        """Keep a line for `flush`. True: it is the first, so `flush` must be called soon."""
         if self._descriptor is None:
+            return False
+        text = (self._format(time.time(), line) + "\n").encode("utf-8", "backslashreplace")
+        if len(self._held) + len(text) > WRITE_LIMIT:
+            self.flush()
+        is_first = not self._held
+        self._held += text
+        return is_first
+
+    def flush(self) -> None:
+        held, self._held = self._held, b""
+        if self._descriptor is None or not held:
             return
-        text = self._format(time.time(), line) + "\n"
         try:
-            os.write(self._descriptor, text.encode("utf-8", "backslashreplace"))
+            os.write(self._descriptor, held)
         except OSError:  # a full disk must not stop the service
             pass
 
@@ -88,8 +104,12 @@ def format_json(now: float, line: Line) -> str:
 
 
 def stamp(now: float) -> str:
-    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
-    return f"{whole}.{int(now % 1 * 1000):03d}Z"
+    return f"{whole_second(int(now))}.{int(now % 1 * 1000):03d}Z"
+
+
+@lru_cache(maxsize=2)
+def whole_second(now: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
 
 
 _ESCAPES = {code: f"\\x{code:02x}" for code in (*range(32), 127, *range(128, 160))}

@@ -7,6 +7,7 @@ pages, which must keep no client waiting.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Iterator
@@ -22,8 +23,9 @@ from trunkline.hg.wire.request import post_arguments_length
 from trunkline.http.access_log import AccessLog, Line
 from trunkline.http.blocks import Pieces, read_span
 from trunkline.http.body import ClientGone, Receive, RequestBody, Send
-from trunkline.http.door import Door, Way
+from trunkline.http.door import Door, States, Way
 from trunkline.http.failure import explain, for_people, log_broken
+from trunkline.http.fresh import Fresh
 from trunkline.http.incoming import read_arguments, read_push_arguments
 from trunkline.http.limits import ArgumentBytes, Guests
 from trunkline.http.roots import Roots
@@ -57,6 +59,7 @@ class App:
         self._argument_bytes = ArgumentBytes(settings.limits.all_post_args_bytes)
         self._log = AccessLog(settings.log.access, settings.log.format)
         self._proxies = Proxies(settings.server.trusted_proxies)
+        self._fresh: States | None = None
         self._threads: Threads | None = None
         self._push_threads: Threads | None = None
         self._page_threads: Threads | None = None
@@ -84,6 +87,7 @@ class App:
     def open(self) -> None:
         """In the event loop that is going to serve."""
         server = self._settings.server
+        self._fresh = Fresh()
         self._threads = Threads(server.threads, "reply")
         self._push_threads = Threads(server.push_threads, "push")
         self._page_threads = Threads(server.page_threads, "page")
@@ -93,6 +97,7 @@ class App:
 
     def close(self) -> None:
         """No thread waits and no child process stays."""
+        self._log.flush()
         self.close_threads()
         close_shared_pool()
         close_readers()
@@ -117,7 +122,8 @@ class App:
             await self._counted(visit, receive, send, line)
         finally:
             line.seconds = time.perf_counter() - start
-            self._log.write(line)
+            if self._log.hold(line):  # those of all requests at hand are written together
+                asyncio.get_running_loop().call_soon(self._log.flush)
 
     async def _counted(self, visit: Visit, receive: Receive, send: Send, line: Line) -> None:
         body = RequestBody(receive, self._settings.limits.body_idle_seconds)
@@ -157,7 +163,8 @@ class App:
     async def _ask(self, visit: Visit, way: Way, body: RequestBody) -> Made:
         arguments = await read_arguments(visit, body, self._settings.limits)
         if self._door.is_quick(visit, way, arguments):
-            return self._work(visit, way, arguments, None)
+            assert self._fresh is not None
+            return Made(self._door.quick_answer(visit, way, arguments, self._fresh))
         threads = self._threads if way.command is not None else self._page_threads
         assert threads is not None
         return await threads.run(self._work, visit, way, arguments, None)

@@ -11,18 +11,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from trunkline import __version__
-from trunkline.config.hgconfig import HgConfig
 from trunkline.config.mercurial import parse_override
 from trunkline.config.settings import Settings
 from trunkline.errors import PeerError, TrunklineError
-from trunkline.hg.wire.answer import Answer, answer, requested_command
+from trunkline.hg.wire.answer import Answer, answer, kept_answer, requested_command
 from trunkline.hg.wire.command import Kind, Permission
 from trunkline.hg.wire.request import Request
 from trunkline.hg.wire.served import Served
+from trunkline.hg.wire.state import State
 from trunkline.hg.wire.table import COMMANDS
 from trunkline.http.access import Refusal, why_not_pull, why_not_push, why_not_read
 from trunkline.http.catalogue import Catalogue
 from trunkline.http.failure import refuse
+from trunkline.http.fresh import Fresh
 from trunkline.http.handles import Handles
 from trunkline.http.quick import HEADERS_LIMIT, REQUEST_LIMIT, Quick
 from trunkline.http.roots import Roots, mount_paths
@@ -32,11 +33,10 @@ from trunkline.reply import Bytes
 from trunkline.web.landing import landing_page
 from trunkline.web.pages import Page, Row, error_page, index_page
 
+States = Fresh[tuple[str, ...], State]
+
 PAGE_METHODS = ("GET", "HEAD")
 WIRE_METHODS = ("GET", "HEAD", "POST")
-KNOWN_METHODS = frozenset(
-    ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PATCH")
-)
 PAYLOAD_COMMAND = b"unbundle"
 
 # Where clients of an LFS repository ask for large contents. 400: they then tell their user to check
@@ -107,8 +107,7 @@ class Door:
             raise PeerError(LFS_WORDS)
         command = requested_command(visit.query) if b"cmd=" in visit.query else None
         if visit.method not in (PAGE_METHODS if command is None else WIRE_METHODS):
-            status = 405 if visit.method in KNOWN_METHODS else 501
-            raise PeerError(f"nothing here answers to {visit.method[:20]}", status=status)
+            raise PeerError(f"nothing here answers to {visit.method[:20]}", status=405)
         return Way(names, command)
 
     def is_quick(self, visit: Visit, way: Way, arguments: bytes) -> bool:
@@ -124,15 +123,28 @@ class Door:
         self, visit: Visit, way: Way, arguments: bytes, payload: Iterator[bytes] | None
     ) -> Answer:
         """Raises: PeerError, StoreError, SettingsError."""
-        place = self._roots.find(way.names)
         if way.command is None:
+            place = self._roots.find(way.names)
             if place is None:
                 return self._index(way.names, visit)
-            served = self._handles.get(place.path)
+            served = self._handles.get(place.path, place.identity)
             return self._landing(served, place.name, visit)
+        return self._command(self._served(way), visit, way, arguments, payload)
+
+    def quick_answer(self, visit: Visit, way: Way, arguments: bytes, fresh: States) -> Answer:
+        """For what `is_quick`, in the loop's thread. Raises: as `answer`."""
+        state = fresh.get(way.names)
+        if state is None:
+            fresh.begin()
+            state = State(self._served(way))
+            fresh.put(way.names, state)
+        return self._command(state.served, visit, way, arguments, None, state)
+
+    def _served(self, way: Way) -> Served:
+        place = self._roots.find(way.names)
         if place is None:
             raise PeerError(NOT_FOUND, status=404)
-        return self._command(self._handles.get(place.path), visit, way, arguments, payload)
+        return self._handles.get(place.path, place.identity)
 
     def _command(
         self,
@@ -141,8 +153,8 @@ class Door:
         way: Way,
         arguments: bytes,
         payload: Iterator[bytes] | None,
+        state: State | None = None,
     ) -> Answer:
-        config = served.config
         why_no_pull, why_no_push = self._refusals(served, visit.method, visit.scheme)
         refusal = why_no_push if way.is_push else why_no_pull
         if refusal is not None:
@@ -159,10 +171,12 @@ class Door:
                 scheme=visit.scheme,
             )
             begun = time.perf_counter()
-            reply = answer(served, request)
+            reply = (kept_answer(state, request) if state else None) or answer(
+                served, request, state
+            )
             if served.repository is not None and way.is_short:
                 self._quick.learn((way.names, way.command or b""), time.perf_counter() - begun)
-        reply.headers.append((b"server", self._server_header_of(config)))
+        reply.headers.append((b"server", self._server_header_of(served)))
         return reply
 
     def _refusals(
@@ -184,7 +198,7 @@ class Door:
         may_pull = why_not_pull(served.config) is None
         page = landing_page(served, name, f"{visit.scheme}://{visit.host}", may_pull)
         reply = page_answer(page)
-        reply.headers.append((b"server", self._server_header_of(served.config)))
+        reply.headers.append((b"server", self._server_header_of(served)))
         return reply
 
     def _index(self, names: tuple[str, ...], visit: Visit) -> Answer:
@@ -198,9 +212,12 @@ class Door:
         rows = [Row(entry.path, entry.name, entry.description) for entry in listing.entries]
         return page_answer(index_page(folder, rows, listing.is_cut, visit.raw_path))
 
-    def _server_header_of(self, config: HgConfig) -> bytes:
-        value = config.get("web", "server-header")
-        return clean_header(value) if value else self.server_header
+    def _server_header_of(self, served: Served) -> bytes:
+        def make() -> bytes:
+            value = served.config.get("web", "server-header")
+            return clean_header(value) if value else self.server_header
+
+        return served.keep("server header", served.config, make)
 
 
 def page_answer(page: Page) -> Answer:
@@ -208,9 +225,7 @@ def page_answer(page: Page) -> Answer:
 
 
 def refused_page(refusal: Refusal) -> Answer:
-    reply = page_answer(error_page(refusal.status, refusal.text))
-    reply.headers.extend(refusal.headers)
-    return reply
+    return page_answer(error_page(refusal.status, refusal.text))
 
 
 def configured_server_header(settings: Settings) -> bytes:

@@ -68,7 +68,7 @@ def log_broken(error: BaseException, what: str, sent: int) -> None:
 
 def refuse(refusal: Refusal, command: str) -> Answer:
     """As stock words it: "0" is its code of a push that failed."""
-    headers = [(b"content-type", MEDIA_TYPE_0_1), *refusal.headers]
+    headers = [(b"content-type", MEDIA_TYPE_0_1)]
     return Answer(refusal.status, headers, Bytes(b"0\n%s\n" % refusal.text.encode()), command)
 
 

@@ -41,13 +41,13 @@ class Handles:
         self._weight = 0
         self._lock = Lock()
 
-    def get(self, path: str) -> Served:
-        """The repository at `path`, as it is configured now.
+    def get(self, path: str, identity: Identity | None = None) -> Served:
+        """The repository at `path`, as it is configured now. `identity`: what was just seen there.
 
         Raises: StoreError when it isn't there or can't be read; SettingsError for a value in its
         hgrc that can't be used.
         """
-        identity = repository_identity(path)
+        identity = identity or repository_identity(path)
         if identity is None:
             raise StoreError("no repository", os.path.join(path, ".hg"))
         config = self.config(path)

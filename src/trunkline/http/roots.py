@@ -10,12 +10,15 @@ import os
 import stat
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 
 from trunkline.errors import SettingsError
 
 FOUND_LIMIT = 10_000  # places whose check is kept
+
+
+Identity = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +32,13 @@ class Mount:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A repository. `name` is its URL path without slashes at the ends, `path` has no symlinks."""
+    """A repository. `name` is its URL path without slashes at the ends, `path` has no symlinks;
+    `identity` is what was seen there.
+    """
 
     name: str
     path: str
-
-
-Identity = tuple[int, int]
+    identity: Identity | None = field(default=None, compare=False)
 
 
 class Roots:
@@ -45,7 +48,7 @@ class Roots:
         self.mounts = tuple(mounts)
         self._by_name = {mount.name: mount for mount in self.mounts}
         self._has_names = "" not in self._by_name
-        self._found: OrderedDict[tuple[str, ...], tuple[Identity, Place]] = OrderedDict()
+        self._found: OrderedDict[tuple[str, ...], Place] = OrderedDict()
         self._lock = Lock()
 
     def find(self, names: tuple[str, ...]) -> Place | None:
@@ -59,17 +62,17 @@ class Roots:
             return None
         with self._lock:
             known = self._found.get(names)
-            if known is not None and known[0] == identity:
+            if known is not None and known.identity == identity:
                 self._found.move_to_end(names)
-                return known[1]
+                return known
         real = os.path.realpath(path)
         if not mount.is_repository:  # what the operator named is taken as it is
             inner = os.path.realpath(os.path.join(real, ".hg"))
             if not (is_inside(real, mount.root) and is_inside(inner, mount.root)):
                 return None
-        place = Place("/".join(names), real)
+        place = Place("/".join(names), real, identity)
         with self._lock:
-            self._found[names] = (identity, place)
+            self._found[names] = place
             while len(self._found) > FOUND_LIMIT:
                 self._found.popitem(last=False)
         return place

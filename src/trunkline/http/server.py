@@ -40,7 +40,13 @@ def serve(settings: Settings, claim: Claim) -> None:
     ready = multiprocessing.Semaphore(0)
     server = make_server(settings, claim.address, count)
     server.on_startup(partial(start_announcing, claim, ready, count))
-    server.serve(target_loader=partial(load_app, settings, ready), wrap_loader=False)
+    try:
+        server.serve(target_loader=partial(load_app, settings, ready), wrap_loader=False)
+    finally:
+        # Python gives signals back to the system before it ends: a second one would kill what
+        # has ended well.
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)
 
 
 class Server(GranianServer):  # type: ignore[misc, valid-type, unused-ignore]
@@ -60,8 +66,18 @@ class Server(GranianServer):  # type: ignore[misc, valid-type, unused-ignore]
             worker.terminate()
         while any(worker.is_alive() for worker in self.wrks) and time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
+        for worker in self.wrks:
+            tell_cut(worker)
         self.workers_kill_timeout = max(deadline - time.monotonic(), POLL_SECONDS)
         super()._stop_workers()
+
+
+def tell_cut(worker: Any) -> None:
+    """Let a worker that is to be killed log what it leaves unfinished. It ends itself then."""
+    if worker.is_alive():
+        with suppress(ProcessLookupError):
+            os.kill(worker.inner.pid, CUT_SIGNAL)
+        worker.join(CUT_SECONDS)
 
 
 def make_server(settings: Settings, address: Address, workers: int) -> Any:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from trunkline.config.hgconfig import HgConfig
 from trunkline.hg.store.changelog import ChangesetText
 from trunkline.hg.store.view import View
+from trunkline.hg.store.visibility import FILTERS
 from trunkline.hg.wire.served import Served
 from trunkline.web.pages import Head, Page, repository_page
 
@@ -28,9 +29,20 @@ def landing_page(served: Served, url_path: str, base_url: str, may_pull: bool = 
     snapshot = served.snapshot()
     if snapshot is None:
         return repository_page(name, description, command, [], False, BRIDGED)
-    heads, is_more = latest_heads(snapshot.view("served"))
+    heads, is_more = latest_heads(snapshot.view(view_name(config)))
     note = "" if heads else "No changesets yet."
     return repository_page(name, description, command, heads, is_more, note)
+
+
+def view_name(config: HgConfig) -> str | None:
+    """What pages show: `web.view`. None: everything, which only "all" asks for.
+
+    Source: hg 7.2.4, hgweb/hgweb_mod.py (getwebview).
+    """
+    name = config.text("web", "view", "served", untrusted=True)
+    if name == "all":
+        return None
+    return name if name in FILTERS else "served"
 
 
 def clone_command(config: HgConfig, url_path: str, base_url: str, root: str) -> str:

@@ -143,10 +143,7 @@ class ConfigReader:
     def _config(
         self, root: str, overrides: Sequence[str], options: list[bytes]
     ) -> tuple[Values, list[str]]:
-        arguments = [b"-R", os.fsencode(root), b"config", b"--source", b"-T", _TEMPLATE, *options]
-        for override in overrides:
-            arguments += [b"--config", os.fsencode(override)]
-        ran = self._run(arguments)
+        ran = self._run([b"-R", os.fsencode(root), *_question(overrides), *options])
         if ran.status != 0:
             raise StoreError(
                 f"Mercurial can't read the configuration: {_last_line(ran.errors)}", root
@@ -187,6 +184,16 @@ def read_config(root: str, overrides: Sequence[str] = (), hg: str | None = None)
     return config_reader(hg).read(os.path.abspath(root), overrides)
 
 
+def read_base_config(overrides: Sequence[str] = (), hg: str | None = None) -> HgConfig:
+    """What every repository starts from: the system's and the user's files. Raises: StoreError."""
+    arguments = [b"--cwd", b"/", *_question(overrides)]
+    ran = run_once(find_hg(hg), arguments)
+    if ran.status != 0:
+        raise StoreError(f"Mercurial can't read its configuration: {_last_line(ran.errors)}")
+    values, _ = _parse_values(ran.output)
+    return HgConfig(values, values)
+
+
 def config_reader(hg: str | None = None) -> ConfigReader:
     """The one reader of this process for that `hg`."""
     program = find_hg(hg)
@@ -204,6 +211,13 @@ def close_readers() -> None:
         _readers.clear()
     for reader in readers:
         reader.close()
+
+
+def _question(overrides: Sequence[str]) -> list[bytes]:
+    arguments = [b"config", b"--source", b"-T", _TEMPLATE]
+    for override in overrides:
+        arguments += [b"--config", os.fsencode(override)]
+    return arguments
 
 
 def _base_files(output: bytes) -> Iterator[str]:
