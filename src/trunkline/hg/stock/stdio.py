@@ -38,8 +38,11 @@ _REFUSALS = (
 _WHY = r"(?: \(not in '.*' subset\)| (?:was|is|has) .*)?"
 _UNSEEN = re.compile(rf"(?:hidden|filtered) revision '(.*?)'{_WHY}", re.DOTALL)
 _NO_NODE = re.compile(r"00changelog(?:\.i)?@([0-9a-f]+): (?:no|filtered) node")
+# Source: hg 7.2.4, mercurial/scmutil.py (callcatch). What it names holds a path.
+_CANT_LOCK = re.compile(r"could not lock .*: (Permission denied|Read-only file system)", re.DOTALL)
 # Exit statuses under ui.detailed-exit-code. Source: hg 7.2.4, mercurial/error.py, scmutil.py.
 _INPUT_STATUS, _STORAGE_STATUS, _HOOK_STATUS, _OTHER_STATUS = 10, 50, 40, 255
+_LOCK_STATUS = 20
 
 
 class StdioServer:
@@ -154,6 +157,8 @@ def explain(status: int, words: bytes, root: str) -> TrunklineError:
     """
     found = _ABORT.findall(words)
     text = veil(_text(found[-1])) if found else ""
+    if status == _LOCK_STATUS and (lock := _CANT_LOCK.fullmatch(text)):
+        return PeerError(f"the server may not write to this repository: {lock[1]}")
     if text and is_free_of_paths(text, root):
         if status == _HOOK_STATUS:
             return PeerError(text, 403)
