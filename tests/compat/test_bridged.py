@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 from tests.compat.hg import INSTALLED, Hg
-from tests.compat.history import assert_same, bookmarks, nodes, verify
+from tests.compat.history import PUBLISHED, assert_same, bookmarks, nodes
 from tests.compat.serving import Serve
 from tests.compat.sources import Source
+
+# The source's local tag shares its line with no other.
+LOCAL = [b"tag: +local-tag"]
 
 
 def configure(repository: Path, text: str) -> None:
@@ -30,8 +33,7 @@ def test_clone_through_the_bridge(
     clone = tmp_path / "clone"
     said = hg("clone", *how, serve_own(bridged).url, clone)
     assert (b"streaming all changes" in said) == ("--stream" in how)
-    verify(hg, clone)
-    assert nodes(hg, clone) == nodes(INSTALLED, bridged)
+    assert_same(hg, clone, bridged, without=[*PUBLISHED, *LOCAL])
     assert bookmarks(hg, clone) == bookmarks(INSTALLED, bridged)
 
 
@@ -41,7 +43,7 @@ def test_our_engines_compress_what_the_bridge_gives(
 ) -> None:
     server = serve_own(bridged, "--config", f"server.compressionengines={engines}")
     INSTALLED("clone", "--quiet", "--pull", "-U", server.url, tmp_path / "clone")
-    assert nodes(INSTALLED, tmp_path / "clone") == nodes(INSTALLED, bridged)
+    assert_same(INSTALLED, tmp_path / "clone", bridged, without=[*PUBLISHED, *LOCAL])
     assert f" getbundle {engines} ok " in server.log()
 
 
@@ -59,8 +61,27 @@ def test_clone_of_a_treemanifest_repository(
     )
     able = hg.with_config("experimental.changegroup3=yes")  # the older ones don't say so unasked
     able("clone", "--quiet", serve_own(repository).url, clone)
-    verify(hg, clone)
-    assert nodes(hg, clone) == nodes(INSTALLED, repository)
+    assert_same(hg, clone, repository, without=PUBLISHED)
+
+
+@pytest.mark.parametrize("how", [(), ("--stream",)], ids=["plain", "stream"])
+def test_clone_holds_what_is_visible(
+    hg: Hg, how: tuple[str, ...], writable: Source, serve_own: Serve, tmp_path: Path
+) -> None:
+    """Of secret and hidden changesets nothing, and no stream, which could not leave them out."""
+    repository, clone = writable("drafts"), tmp_path / "clone"
+    configure(repository, "[trunkline]\nnative = no\n")
+    unseen = nodes(INSTALLED, repository, "secret() or hidden()", hidden=True)
+    assert unseen
+    url = serve_own(repository).url
+    said = hg("clone", "--noupdate", *how, url, clone)
+    assert b"streaming all changes" not in said
+    assert nodes(hg, clone) == nodes(INSTALLED, repository, "not secret()")
+    assert not set(nodes(hg, clone, hidden=True)) & set(unseen)
+    for node in unseen[:2]:
+        done = hg.run("identify", "--rev", node, url, expect=None)
+        assert done.status != 0
+        assert b"unknown revision '" in done.out + done.err
 
 
 def test_pull_sees_what_was_committed_meanwhile(
@@ -77,6 +98,7 @@ def test_pull_sees_what_was_committed_meanwhile(
         assert nodes(INSTALLED, bridged)[-1].startswith(tip)
         hg("pull", "--quiet", cwd=clone)
         assert nodes(hg, clone) == nodes(INSTALLED, bridged)
+    assert_same(hg, clone, bridged, without=[*PUBLISHED, *LOCAL])
 
 
 STEPS: tuple[tuple[str, ...], ...] = (
