@@ -15,9 +15,9 @@ from tests.compat.hg import ENVIRONMENT, INSTALLED
 from trunkline.cli import main
 
 
-def refused(*words: str) -> str:
-    """The one line on stderr of a start that must fail with status 2."""
-    result = CliRunner(env={"HGRCPATH": ""}).invoke(main, ["serve", *words])
+def refused(*words: str, hgrc: str = "") -> str:
+    """The one line on stderr of a start that must fail with status 2. `hgrc`: the user's."""
+    result = CliRunner(env={"HGRCPATH": hgrc}).invoke(main, ["serve", *words])
     assert result.exit_code == 2, result.output
     assert result.stdout == ""
     (line,) = result.stderr.splitlines()
@@ -97,6 +97,16 @@ def test_bad_hgrc_of_the_only_repository(repository: Path, hgrc: str, words: str
 def test_anonymous_writing_where_others_reach_it(repository: Path, address: str) -> None:
     line = refused(str(repository), "--allow-write", "anonymous", "--listen", address)
     assert "--insecure" in line
+
+
+def test_bad_hgrc_of_the_user_or_system(tmp_path: Path, repository: Path) -> None:
+    hgrc = tmp_path / "hgrc"
+    hgrc.write_text("[server]\ncompressionengines = foo\n")
+    for path in (tmp_path, repository):
+        assert "foo" in refused(str(path), hgrc=str(hgrc))
+    hgrc.write_text("[server\n")
+    for path in (tmp_path, repository):
+        assert str(hgrc) in refused(str(path), hgrc=str(hgrc))
 
 
 def test_anonymous_writing_of_a_settings_file(repository: Path, tmp_path: Path) -> None:

@@ -121,6 +121,20 @@ def test_short_commands_that_are_quick_need_no_thread(made: Path) -> None:
     assert get(app, f"/small?cmd=batch&{long}").status == 200
 
 
+def test_quick_answer_knows_a_commit_of_a_moment_ago(tmp_path: Path) -> None:
+    repository = new(tmp_path / "r")
+    app = make_app(repository)
+    commit(repository, "a", b"0", "zero")
+    for _ in range(8):
+        get(app, "/?cmd=heads")
+    assert quick_commands(app) == {b"heads"}
+    for number in (b"1", b"2"):
+        node = commit(repository, "a", number, "more")
+        assert get(app, "/?cmd=heads").text == node + "\n"
+    (repository / ".hg" / "hgrc").write_text("[web]\nallow-pull = no\n")
+    assert get(app, "/?cmd=heads").status == 401
+
+
 def test_what_waits_for_another_process_is_never_quick(tmp_path: Path) -> None:
     app = make_app(new(tmp_path / "r", "[hooks]\npreoutgoing = true\n"))
     for _ in range(8):
@@ -137,7 +151,7 @@ def test_reading_is_refused_with_the_words_of_stock(tmp_path: Path, command: str
     reply = get(app, f"/?cmd={command}")
     assert reply.status == 401
     assert reply.body == b"0\nread not authorized\n"
-    assert reply.header(b"www-authenticate") is not None
+    assert reply.header(b"www-authenticate") is None  # nobody can log in yet
     assert get(app, "/").status == 401
 
 
@@ -154,7 +168,7 @@ def test_nobody_pushes_by_default(made: Path) -> None:
     reply = unbundle(open_app)
     assert reply.status == 401
     assert reply.body == b"0\npush not authorized\n"
-    assert reply.header(b"www-authenticate") is not None
+    assert reply.header(b"www-authenticate") is None  # nobody can log in yet
     reply = get(open_app, "/?cmd=unbundle&heads=")
     assert reply.status == 405
     assert get(open_app, "/?cmd=pushkey").status == 405
@@ -556,6 +570,27 @@ def test_landing_page_keeps_secrets(tmp_path: Path) -> None:
     assert "classified" not in reply.text
 
 
+@pytest.mark.parametrize(
+    ("view", "shown"),
+    [
+        ("immutable", {"public"}),
+        ("served", {"draft"}),
+        ("no-such-view", {"draft"}),
+        ("all", {"secret"}),
+    ],
+)
+def test_landing_page_shows_the_heads_of_web_view(
+    tmp_path: Path, view: str, shown: set[str]
+) -> None:
+    repository = new(tmp_path / "r", f"[web]\nview = {view}\n")
+    for phase in ("public", "draft", "secret"):
+        commit(repository, "a", phase.encode(), f"this one is {phase}")
+        INSTALLED.run("phase", f"--{phase}", "--force", ".", cwd=repository)
+    reply = get(make_app(repository), "/")
+    phases = ("public", "draft", "secret")
+    assert {phase for phase in phases if f"this one is {phase}" in reply.text} == shown
+
+
 def test_browser_gets_a_page_and_hg_a_line_where_nothing_is(made: Path) -> None:
     app = make_app(made)
     page = get(app, "/<script>", (b"accept", b"text/html,*/*"))
@@ -572,14 +607,15 @@ def test_browser_gets_a_page_and_hg_a_line_where_nothing_is(made: Path) -> None:
         ("DELETE", "/small?cmd=heads", 405),
         ("OPTIONS", "/", 405),
         ("POST", "/small", 405),
-        ("PROPFIND", "/small", 501),
+        ("PROPFIND", "/small", 405),
+        ("HG", "/small?cmd=heads", 405),
     ],
 )
 def test_other_methods_are_refused(made: Path, method: str, target: str, status: int) -> None:
     reply = ask(make_app(made), Client(method, target))[0]
     assert reply.status == status
     one_line(reply)
-    assert (reply.header(b"allow") is not None) is (status == 405)
+    assert reply.header(b"allow") in (b"GET, HEAD", b"GET, HEAD, POST")
 
 
 def test_unknown_command_is_said_to_the_client(made: Path) -> None:

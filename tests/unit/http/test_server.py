@@ -19,6 +19,7 @@ from tests.compat.hg import ENVIRONMENT, INSTALLED
 from tests.compat.serving import Serving, trunkline_command
 from tests.unit.http.conftest import BIG_FILE, commit, head, new
 from tests.unit.http.test_app import copy, getbundle
+from tests.unit.liveness import is_alive
 
 SECONDS = 60
 Start = Callable[..., Serving]
@@ -92,14 +93,6 @@ def children(pid: int) -> list[int]:
     return [int(word) for word in out.split()]
 
 
-def exists(pid: int) -> bool:
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except FileNotFoundError:
-        return False
-    return text.rpartition(")")[2].split()[0] != "Z"
-
-
 def wait_for(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + SECONDS
     while not condition():
@@ -115,6 +108,68 @@ def test_clones_from_a_folder_and_says_one_line(made: Path, start: Start, tmp_pa
     assert lines == [f"listening on {server.url}"]
     assert len(children(server.pid)) == 2
     assert "getbundle zstd ok" in server.log()
+
+
+def test_client_that_may_not_is_told_so_and_asked_for_no_password(
+    start: Start, tmp_path: Path
+) -> None:
+    repository = new(tmp_path / "closed", "[web]\npush_ssl = no\n")
+    commit(repository, "a", b"1", "one")
+    server = start(repository)
+    clone = tmp_path / "clone"
+    INSTALLED.run("clone", "-q", server.url, clone)
+    commit(clone, "a", b"2", "two")
+    told = refusal(clone, "push")
+    assert "abort: authorization failed" in told
+    assert "password" not in told
+    (repository / ".hg" / "hgrc").write_text("[web]\nallow-pull = no\n")
+    for words in (["pull"], ["clone", server.url, "other"]):
+        assert "abort: authorization failed" in refusal(clone, *words)
+
+
+def refusal(folder: Path, *words: str) -> str:
+    """All that a real client says when it fails; it may ask, and gets no answer."""
+    ran = subprocess.run(
+        [str(INSTALLED.executable), "--config", "ui.interactive=yes", *words],
+        cwd=folder,
+        env={name: value for name, value in ENVIRONMENT.items() if name != "HGPLAIN"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 255
+    return ran.stdout + ran.stderr
+
+
+CLONE_PEAK = 250 * 1024 * 1024  # bytes: a worker that packs three files of 20 MB each
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells the peak of a process")
+def test_memory_of_a_full_clone_is_bounded(start: Start, tmp_path: Path) -> None:
+    repository = new(tmp_path / "large")
+    for name in ("a", "b", "c"):
+        (repository / name).write_bytes(os.urandom(20_000_000))
+    INSTALLED.run("commit", "-qAm", "three", "-u", "x", "-d", "0 0", cwd=repository)
+    server = start(repository, "--workers", "1")
+    host, _, port = server.address.rpartition(":")
+    wire = http.client.HTTPConnection(host, int(port), timeout=SECONDS)
+    wire.request("GET", "/" + getbundle(repository), headers={"X-HgProto-1": "0.1 0.2 comp=zstd"})
+    reply = wire.getresponse()
+    size = 0
+    while block := reply.read(1 << 20):
+        size += len(block)
+    wire.close()
+    assert size > 60_000_000
+    assert max(map(peak, children(server.pid))) < CLONE_PEAK
+
+
+def peak(pid: int) -> int:
+    """The most memory that a process has had at once. Units: bytes."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    raise AssertionError("no VmHWM")
 
 
 def test_runs_as_a_module(made: Path, start: Start) -> None:
@@ -232,7 +287,9 @@ def test_sigterm_waits_no_longer_than_it_is_set_to(
         begun = time.monotonic()
         server.stop()  # asserts status 0
         assert time.monotonic() - begun < 15
-    assert "getbundle" not in server.log()  # it was still running
+    (line,) = [line for line in server.log().splitlines() if "getbundle" in line]
+    assert " aborted " in line
+    assert 0 < int(line.split('" 200 ')[1].split()[0]) < BIG_FILE
 
 
 def test_damage_in_the_middle_is_visible_to_the_client(made: Path, shared: Serving) -> None:
@@ -275,7 +332,7 @@ def test_workers_leave_when_their_parent_is_killed(made: Path, tmp_path: Path) -
     assert len(workers) == 2
     server._process.kill()
     server._process.wait(SECONDS)
-    wait_for(lambda: not any(exists(pid) for pid in workers))
+    wait_for(lambda: not any(is_alive(pid) for pid in workers))
 
 
 def test_no_child_is_left_after_the_end(tmp_path: Path) -> None:
@@ -289,7 +346,7 @@ def test_no_child_is_left_after_the_end(tmp_path: Path) -> None:
     processes = [int(word) for word in out.stdout.split()]
     assert processes
     server.stop()
-    wait_for(lambda: not any(exists(pid) for pid in [worker, *processes]))
+    wait_for(lambda: not any(is_alive(pid) for pid in [worker, *processes]))
 
 
 def test_log_goes_to_its_file_as_json(made: Path, start: Start, tmp_path: Path) -> None:
