@@ -1,0 +1,68 @@
+"""What the door says of a repository that goes through the bridge."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.unit.http.conftest import commit, new
+from tests.unit.http.driving import Client, ask, get, make_app
+
+from trunkline.config.settings import Log, Settings
+from trunkline.hg.stock.bridge import close_shared_pool
+
+EXTENSION = """
+from mercurial import wireprototypes, wireprotov1server
+
+@wireprotov1server.wireprotocommand(b"greet", b"name", permission=b"pull")
+def greet(repo, proto, name):
+    return wireprototypes.bytesresponse(b"hello " + name)
+"""
+
+
+@pytest.fixture(autouse=True)
+def pool() -> Iterator[None]:
+    yield
+    close_shared_pool()
+
+
+def bridged(path: Path, hgrc: str) -> Path:
+    repository = new(path, f"[trunkline]\nnative = no\n{hgrc}")
+    commit(repository, "a", b"a\n", "a")
+    return repository
+
+
+def test_command_of_an_extension_is_logged_by_its_name(tmp_path: Path) -> None:
+    """One that nobody has isn't."""
+    extension, log = tmp_path / "greeting.py", tmp_path / "access.log"
+    extension.write_text(EXTENSION)
+    repository = bridged(tmp_path / "r", f"[extensions]\ngreeting = {extension}\n")
+    app = make_app(repository, settings=Settings(log=Log(access=str(log), format="json")))
+    targets = ("/?cmd=greet&name=you", "/?cmd=heads", "/?cmd=gr%0aeet", "/?cmd=nosuch")
+    bodies = [ask(app, Client("GET", target))[0].body for target in targets]
+    assert bodies[0] == b"hello you"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [line["command"] for line in lines] == ["greet", "heads", None, None]
+
+
+def test_settings_of_web_hold(tmp_path: Path) -> None:
+    repository = bridged(tmp_path / "r", "[web]\nname = Ginger\ndescription = all about it\n")
+    page = get(make_app(repository), "/", (b"accept", b"text/html")).text
+    assert "Ginger" in page
+    assert "all about it" in page
+
+
+def test_pulls_that_are_not_allowed_are_refused(tmp_path: Path) -> None:
+    repository = bridged(tmp_path / "r", "[web]\nallow-pull = no\n")
+    app = make_app(repository)
+    assert get(app, "/?cmd=heads").status in (401, 403)
+    assert get(app, "/?cmd=getbundle").status in (401, 403)
+
+
+@pytest.mark.parametrize("target", ["/.git/info/lfs/objects/batch", "/a/b/.git/info/lfs"])
+def test_addresses_of_lfs_answer_in_words(tmp_path: Path, target: str) -> None:
+    reply = get(make_app(new(tmp_path / "r")), target)
+    assert reply.status == 400
+    assert reply.text.startswith("the contents of large files (LFS) aren't served here")
