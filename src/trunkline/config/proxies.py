@@ -21,10 +21,10 @@ class Proxies:
         self._networks = [read_network(word) for word in words if word != UNIX]
         self._judge = lru_cache(KEPT_ANSWERS)(self._is_in_a_network)
 
-    def __contains__(self, address: str) -> bool:
+    def __contains__(self, address: object) -> bool:
         if address == UNIX:
             return self._has_unix
-        return bool(self._networks) and self._judge(address)
+        return bool(self._networks) and isinstance(address, str) and self._judge(address)
 
     def _is_in_a_network(self, address: str) -> bool:
         try:

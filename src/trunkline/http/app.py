@@ -29,7 +29,7 @@ from trunkline.http.fresh import Fresh
 from trunkline.http.incoming import read_arguments, read_push_arguments
 from trunkline.http.limits import ArgumentBytes, Guests
 from trunkline.http.roots import Roots
-from trunkline.http.send import Begun, BrokenReply, send_stream, send_whole
+from trunkline.http.send import Begun, BrokenReply, Sent, send_stream, send_whole
 from trunkline.http.threads import Threads
 from trunkline.http.visit import Scope, Visit, read_visit
 from trunkline.reply import Bytes, Span, Stream
@@ -64,6 +64,8 @@ class App:
         self._push_threads: Threads | None = None
         self._page_threads: Threads | None = None
         self._pushes = 0
+        self._running: dict[int, tuple[Line, float]] = {}  # and when it began
+        self._streams: dict[int, Sent] = {}  # by the same key
 
     # -- life
 
@@ -102,6 +104,17 @@ class App:
         close_shared_pool()
         close_readers()
 
+    def log_running(self) -> None:
+        """What is going to be cut off, because the time for running replies is over."""
+        now = time.perf_counter()
+        for key, (line, start) in self._running.items():
+            line.seconds = now - start
+            line.outcome = "aborted"
+            if key in self._streams:
+                line.bytes = self._streams[key].bytes
+            self._log.hold(line)
+        self._log.flush()
+
     def close_threads(self) -> None:
         for threads in (self._threads, self._push_threads, self._page_threads):
             if threads is not None:
@@ -118,9 +131,11 @@ class App:
             path=visit.raw_path.decode("latin-1"),
             user_agent=visit.user_agent,
         )
+        self._running[id(line)] = line, start
         try:
             await self._counted(visit, receive, send, line)
         finally:
+            del self._running[id(line)]
             line.seconds = time.perf_counter() - start
             if self._log.hold(line):  # those of all requests at hand are written together
                 asyncio.get_running_loop().call_soon(self._log.flush)
@@ -244,7 +259,11 @@ class App:
             return
         assert self._threads is not None
         idle = self._settings.limits.send_idle_seconds
-        sent = await send_stream(send, body, self._threads, begun, answer.status, headers, idle)
+        sent = self._streams[id(line)] = Sent()
+        try:
+            await send_stream(send, body, self._threads, begun, answer.status, headers, idle, sent)
+        finally:
+            del self._streams[id(line)]
         line.bytes = sent.bytes
         if sent.failure is not None:
             line.outcome = "aborted"

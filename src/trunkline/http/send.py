@@ -54,9 +54,9 @@ async def send_stream(
     status: int,
     headers: Headers,
     idle_seconds: float,
-) -> Sent:
-    """Raises nothing of the maker's: `Sent` tells, and the caller breaks the connection."""
-    sent = Sent()
+    sent: Sent,
+) -> None:
+    """Raises nothing of the maker's: `sent` tells, and the caller breaks the connection."""
     pieces = begun.pieces
     gone = asyncio.ensure_future(body.wait_gone())
     pending: asyncio.Future[Piece] | None = None
@@ -74,7 +74,7 @@ async def send_stream(
                 sent.bytes += len(piece.data)
             if gone.done():
                 sent.is_gone = True
-                return sent
+                return
             if pending is None:
                 break
             piece = await pending
@@ -90,4 +90,3 @@ async def send_stream(
             with contextlib.suppress(Exception):
                 await pending
         await threads.run(pieces.close)
-    return sent

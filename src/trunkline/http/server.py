@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import logging
 import multiprocessing
@@ -11,10 +12,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from multiprocessing.synchronize import Semaphore
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
@@ -24,12 +26,17 @@ from granian.server import Server as GranianServer
 from trunkline.config.settings import Settings
 from trunkline.http.listen import Address, Claim, is_reachable
 
+if TYPE_CHECKING:
+    from trunkline.http.app import App
+
 BACKLOG = 2048  # connections that wait to be taken, of all workers
 MOST_WORKERS = 4  # by default; more are the operator's choice
 POLL_SECONDS = 0.02
 # Three times in a short request a thread wants what another computes with; Python's own 5 ms each
 # would add up to 15 ms while a clone is packed.
 SWITCH_SECONDS = 0.001
+CUT_SIGNAL = signal.SIGUSR1  # from parent to worker: log what is running, and end
+CUT_SECONDS = 2.0  # for that
 
 
 def serve(settings: Settings, claim: Claim) -> None:
@@ -66,18 +73,22 @@ class Server(GranianServer):  # type: ignore[misc, valid-type, unused-ignore]
             worker.terminate()
         while any(worker.is_alive() for worker in self.wrks) and time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
-        for worker in self.wrks:
-            tell_cut(worker)
         self.workers_kill_timeout = max(deadline - time.monotonic(), POLL_SECONDS)
         super()._stop_workers()
 
+    def _spawn_worker(self, *arguments: Any, **named: Any) -> Any:
+        worker = super()._spawn_worker(*arguments, **named)
+        worker.kill = partial(end, worker, worker.kill)
+        return worker
 
-def tell_cut(worker: Any) -> None:
-    """Let a worker that is to be killed log what it leaves unfinished. It ends itself then."""
+
+def end(worker: Any, kill: Callable[[], None]) -> None:
+    """Kill a worker that had its `stop_seconds`, after it has logged what it leaves unfinished."""
     if worker.is_alive():
         with suppress(ProcessLookupError):
             os.kill(worker.inner.pid, CUT_SIGNAL)
         worker.join(CUT_SECONDS)
+    kill()
 
 
 def make_server(settings: Settings, address: Address, workers: int) -> Any:
@@ -115,7 +126,19 @@ def load_app(settings: Settings, ready: Semaphore) -> Any:
     sys.setswitchinterval(SWITCH_SECONDS)
     watch_parent()
     atexit.register(leave)
-    return App(settings, ready=ready.release)
+    app = App(settings, ready=lambda: begin(app, ready))
+    return app
+
+
+def begin(app: App, ready: Semaphore) -> None:
+    """In the event loop, which is about to take connections."""
+    asyncio.get_running_loop().add_signal_handler(CUT_SIGNAL, cut, app)
+    ready.release()
+
+
+def cut(app: App) -> None:
+    app.log_running()
+    leave()
 
 
 def leave() -> None:
