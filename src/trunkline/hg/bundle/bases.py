@@ -14,7 +14,6 @@ from functools import cached_property
 from itertools import chain
 from operator import ge
 
-from trunkline.errors import StoreError
 from trunkline.hg.bundle.logs import NO_DELTA, Log
 
 
@@ -67,7 +66,8 @@ class Bases:
                 for rev, base in zip(revs, chosen, strict=True)
             ]
         if any(map(ge, chosen, revs)):
-            raise StoreError("a delta against a later revision", self._log.revlog.path)
+            rev, base = next(pair for pair in zip(revs, chosen, strict=True) if pair[1] >= pair[0])
+            raise self._log.revlog.fault(rev, f"is a delta against {base}")
         return chosen
 
     def _is_there(self, base: int) -> bool:

@@ -89,7 +89,7 @@ class Changegroup:
         for text, rev in zip(texts, revs, strict=True):
             end = text.find(b"\n\n")
             if end < 0:
-                raise StoreError("a changeset's text can't be read", self._changelog.path)
+                raise self._changelog.fault_in_text(rev, "a changeset's text can't be read")
             add_files(text[:end].split(b"\n")[3:])
             if outside is None or text[:40] in outside:
                 self._shadowed_manifests.setdefault(text[:40], rev)
@@ -156,7 +156,7 @@ class Changegroup:
             else:
                 yield from self._group(log, chosen)
         except IndexError:
-            raise StoreError("a parent or base isn't there", log.revlog.path) from None
+            raise log.revlog.find_stray() from None
         self._packer.add(END)
 
     def _is_plain(self, log: Log, chosen: Chosen, found: Mapping[bytes, int]) -> bool:
@@ -168,7 +168,8 @@ class Changegroup:
         """Raises: StoreError for a file that a changeset touched and that isn't there."""
         filelog = self._snapshot.filelog(path, is_sparse=len(self._scope.sent) <= FEW)
         if filelog is None or not filelog.count:
-            raise StoreError("empty or missing file data", path.decode("utf-8", "surrogateescape"))
+            where = self._snapshot.filelog_path(path)
+            raise StoreError("no revisions of a file that a changeset touched", where)
         return make_log(filelog, self._changelog.count)
 
     # -- both

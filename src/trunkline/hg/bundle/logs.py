@@ -6,7 +6,7 @@ columns for the changelog and the manifest.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import or_
 from typing import Any, Final, Protocol
@@ -31,10 +31,10 @@ def make_log(revlog: Revlog, changesets: int) -> Log:
     return RowLog(revlog, changesets)
 
 
-def check_links(links: Collection[int], changesets: int, path: str) -> None:
-    """Raises: StoreError for a revision that says it belongs to no changeset."""
-    if links and (min(links) < 0 or max(links) >= changesets):
-        raise StoreError("a revision's changeset isn't there", path)
+def find_bad_link(revlog: Revlog, links: Iterable[int], changesets: int) -> StoreError:
+    """For a revlog with a revision that says it belongs to no changeset."""
+    rev, link = next((at, link) for at, link in enumerate(links) if not 0 <= link < changesets)
+    return revlog.fault(rev, f"is of changeset {link}, which isn't there")
 
 
 def pick_nodes(log: ColumnRevlog, revs: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
@@ -86,7 +86,8 @@ class RowLog:
         self.revlog = revlog
         self._rows: Sequence[Row] = revlog.rows()
         self._links = [row[4] for row in self._rows]
-        check_links(self._links, changesets, revlog.path)
+        if self._links and (min(self._links) < 0 or max(self._links) >= changesets):
+            raise find_bad_link(revlog, self._links, changesets)
 
     def marked(self, marks: bytes, mark: int) -> list[int]:
         return [rev for rev, link in enumerate(self._links) if marks[link] == mark]
@@ -146,8 +147,8 @@ class ColumnLog:
         self.revlog = revlog
         self._index = revlog.index
         links = revlog.index.linkrevs
-        if len(links):
-            check_links((int(links.min()), int(links.max())), changesets, revlog.path)
+        if len(links) and (links.min() < 0 or links.max() >= changesets):
+            raise find_bad_link(revlog, links.tolist(), changesets)
 
     def marked(self, marks: bytes, mark: int) -> list[int]:
         column = np.frombuffer(marks, np.uint8)

@@ -132,7 +132,7 @@ class Packer:
                 elif not is_general_delta:
                     base = rev - 1
                 elif base > rev:
-                    raise StoreError(f"revision {rev} is a delta against {base}", revlog.path)
+                    raise revlog.fault(rev, f"is a delta against {base}")
                 append(pack_plain(total, node, nodes[p1], nodes[p2], nodes[base], link_node, flags))
             append(delta)
             size += total

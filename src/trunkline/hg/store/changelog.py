@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from binascii import unhexlify
 from codecs import escape_decode
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from trunkline.errors import StoreError
 from trunkline.hg.node import NULL_NODE, Node
 from trunkline.hg.store.index import ENTRY_LENGTH, ColumnIndex
 from trunkline.hg.store.revlog import ColumnRevlog, parse_columns, read_whole
+
+T = TypeVar("T")
 
 DEFAULT_BRANCH: Final = b"default"
 BATCH: Final = 2048  # revisions looked at together
@@ -60,13 +62,20 @@ class Changelog(ColumnRevlog):
     __slots__ = ()
 
     def entry(self, rev: int) -> ChangesetText:
-        return parse_changeset(self.text(rev))
+        return self._parsed(rev, parse_changeset)
 
     def manifest_and_files(self, rev: int) -> ManifestAndFiles:
-        return parse_manifest_and_files(self.text(rev))
+        return self._parsed(rev, parse_manifest_and_files)
+
+    def _parsed(self, rev: int, parse: Callable[[bytes], T]) -> T:
+        text = self.text(rev)
+        try:
+            return parse(text)
+        except StoreError as error:
+            raise self.fault_in_text(rev, error.text) from None
 
     def branch_and_closed(self, rev: int) -> BranchAndClosed:
-        return parse_branch_and_closed(self.text(rev))
+        return self._parsed(rev, parse_branch_and_closed)
 
     def texts(self, revs: Iterable[int]) -> Iterator[bytes]:
         """The texts of many changesets, in the order given, read in large blocks.

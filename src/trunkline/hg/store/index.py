@@ -86,13 +86,14 @@ class Index(ABC):
     the file; `is_cut`: it doesn't end with a whole entry.
     """
 
-    __slots__ = ("count", "is_cut", "is_empty", "is_general_delta", "is_inline")
+    __slots__ = ("count", "end", "is_cut", "is_empty", "is_general_delta", "is_inline")
 
     count: int
     is_inline: bool
     is_general_delta: bool
     is_cut: bool
     is_empty: bool
+    end: int  # bytes of the file that are whole entries, of later changesets too
 
     @abstractmethod
     def rows(self, start: int = 0, stop: int | None = None) -> Sequence[Row]:
@@ -152,7 +153,8 @@ class RowIndex(Index):
             rows[0] = (first[0] & 0xFFFF, *first[1:])
         self._rows = rows
         self.count = len(rows)
-        self.is_cut = self.file_length() != len(data)
+        self.end = self.file_length()
+        self.is_cut = self.end != len(data)
         self.is_empty = not data
         if linkrev_limit is not None:
             while rows and rows[-1][4] >= linkrev_limit:
@@ -202,6 +204,7 @@ class ColumnIndex(Index):
         self.header = header
         self.raw = entries
         self.columns: NDArray[Any] = np.frombuffer(entries, COLUMNS, self.count)
+        self.end = self.file_length()
 
     def rows(self, start: int = 0, stop: int | None = None) -> Sequence[Row]:
         stop = self.count if stop is None else min(stop, self.count)

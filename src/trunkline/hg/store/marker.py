@@ -29,6 +29,9 @@ USING_SHA256: Final = 2
 
 _native: Any = policy.importmod("parsers")
 
+# The fields of one marker, and where the next one starts.
+Read = tuple[tuple[Any, ...], int]
+
 
 class Marker(NamedTuple):
     """`successors` is empty for a pruned changeset; `date` is seconds since 1970 and the zone in
@@ -53,8 +56,19 @@ def parse_markers(data: bytes, path: str | None = None) -> list[Marker]:
         raise StoreError(f"obsolescence markers of unknown version {version}", path, 0)
     try:
         return [Marker(*fields) for fields in READERS[version](data)]
+    except (ValueError, struct.error):
+        raise find_damage(data, path) from None
+
+
+def find_damage(data: bytes, path: str | None) -> StoreError:
+    """Where the first marker starts that can't be read; Mercurial's C code doesn't tell."""
+    at, read_one = 1, ONE_READERS[data[0]]
+    try:
+        while at < len(data):
+            _, at = read_one(data, at)
     except (ValueError, struct.error) as error:
-        raise StoreError(f"obsolescence markers: {error}", path) from None
+        return StoreError(f"an obsolescence marker can't be read ({error})", path, at)
+    return StoreError("obsolescence markers can't be read", path)
 
 
 def read_v1(data: bytes) -> Iterable[tuple[Any, ...]]:
@@ -64,29 +78,34 @@ def read_v1(data: bytes) -> Iterable[tuple[Any, ...]]:
 
 
 def read_v1_plainly(data: bytes) -> Iterator[tuple[Any, ...]]:
-    at, end = 1, len(data)
-    while at < end:
-        total, seconds, zone, flags, successors, parents, pairs = FIXED_1.unpack_from(data, at)
-        after = at + total
-        width = 32 if flags & USING_SHA256 else 20
-        recorded = 0 if parents == NO_PARENTS_RECORDED else parents
-        count = 1 + successors + recorded
-        first = at + FIXED_1.size
-        lengths = first + count * width
-        text = lengths + 2 * pairs
-        sizes = data[lengths:text]
-        if after > end or text + sum(sizes) != after:
-            raise ValueError(f"cut short or overlong at byte {at}")
-        nodes = tuple(data[n : n + width] for n in range(first, lengths, width))
-        yield (
-            nodes[0],
-            nodes[1 : 1 + successors],
-            flags,
-            tuple(cut_pairs(data, text, sizes)),
-            (seconds, zone * 60),
-            None if parents == NO_PARENTS_RECORDED else nodes[1 + successors :],
-        )
-        at = after
+    at = 1
+    while at < len(data):
+        fields, at = read_one_v1(data, at)
+        yield fields
+
+
+def read_one_v1(data: bytes, at: int) -> Read:
+    total, seconds, zone, flags, successors, parents, pairs = FIXED_1.unpack_from(data, at)
+    after = at + total
+    width = 32 if flags & USING_SHA256 else 20
+    recorded = 0 if parents == NO_PARENTS_RECORDED else parents
+    count = 1 + successors + recorded
+    first = at + FIXED_1.size
+    lengths = first + count * width
+    text = lengths + 2 * pairs
+    sizes = data[lengths:text]
+    if after > len(data) or text + sum(sizes) != after:
+        raise ValueError("cut short or overlong")
+    nodes = tuple(data[n : n + width] for n in range(first, lengths, width))
+    fields = (
+        nodes[0],
+        nodes[1 : 1 + successors],
+        flags,
+        tuple(cut_pairs(data, text, sizes)),
+        (seconds, zone * 60),
+        None if parents == NO_PARENTS_RECORDED else nodes[1 + successors :],
+    )
+    return fields, after
 
 
 def cut_pairs(data: bytes, at: int, sizes: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -96,19 +115,24 @@ def cut_pairs(data: bytes, at: int, sizes: bytes) -> Iterator[tuple[bytes, bytes
 
 
 def read_v0(data: bytes) -> Iterator[tuple[Any, ...]]:
-    at, end = 1, len(data)
-    while at < end:
-        count, length, flags, predecessor = FIXED_0.unpack_from(data, at)
-        first = at + FIXED_0.size
-        text = first + 20 * count
-        if text + length > end:
-            raise ValueError(f"cut short at byte {at}")
-        successors = tuple(data[n : n + 20] for n in range(first, text, 20))
-        metadata = parse_metadata_v0(data[text : text + length])
-        date = parse_date(metadata.pop(b"date", b"0 0"))
-        parents = take_parents(metadata)
-        yield predecessor, successors, flags, tuple(sorted(metadata.items())), date, parents
-        at = text + length
+    at = 1
+    while at < len(data):
+        fields, at = read_one_v0(data, at)
+        yield fields
+
+
+def read_one_v0(data: bytes, at: int) -> Read:
+    count, length, flags, predecessor = FIXED_0.unpack_from(data, at)
+    first = at + FIXED_0.size
+    text = first + 20 * count
+    if text + length > len(data):
+        raise ValueError("cut short")
+    successors = tuple(data[n : n + 20] for n in range(first, text, 20))
+    metadata = parse_metadata_v0(data[text : text + length])
+    date = parse_date(metadata.pop(b"date", b"0 0"))
+    parents = take_parents(metadata)
+    pairs = tuple(sorted(metadata.items()))
+    return (predecessor, successors, flags, pairs, date, parents), text + length
 
 
 def parse_metadata_v0(data: bytes) -> dict[bytes, bytes]:
@@ -188,4 +212,5 @@ def format_markers(markers: Iterable[Marker], version: int) -> Iterator[bytes]:
 
 
 READERS: Final[dict[int, Callable[[bytes], Iterable[tuple[Any, ...]]]]] = {0: read_v0, 1: read_v1}
+ONE_READERS: Final[dict[int, Callable[[bytes, int], Read]]] = {0: read_one_v0, 1: read_one_v1}
 WRITERS: Final[dict[int, Callable[[Marker], bytes]]] = {0: format_v0, 1: format_v1}

@@ -197,6 +197,27 @@ class Revlog:
         offset = self.index.row(rev)[0] >> 16
         return offset + ENTRY_LENGTH * (rev + 1) if self.index.is_inline else offset
 
+    def entry_at(self, rev: int) -> int:
+        """Where the entry of `rev` starts in the index file (bytes)."""
+        return self.start(rev) - ENTRY_LENGTH if self.index.is_inline else rev * ENTRY_LENGTH
+
+    def fault(self, rev: int, text: str) -> StoreError:
+        """Something is wrong with what the index says of `rev`."""
+        return StoreError(f"revision {rev} {text}", self.path, self.entry_at(rev))
+
+    def fault_in_text(self, rev: int, text: str) -> StoreError:
+        """Something is wrong with the stored bytes of `rev`."""
+        return StoreError(f"revision {rev}: {text}", self.data_path, self.start(rev))
+
+    def find_stray(self) -> StoreError:
+        """Which revision has a parent or base that isn't there or doesn't come before it."""
+        for rev, row in enumerate(self.rows()):
+            if not all(NULL_REV <= parent < rev for parent in row[5:7]):
+                return self.fault(rev, "has a parent that isn't there")
+            if not NULL_REV <= row[3] <= rev:
+                return self.fault(rev, f"is a delta against {row[3]}")
+        return StoreError("a parent or base isn't there", self.path)
+
     def stored(self, rev: int) -> bytes:
         """The decompressed chunk: a delta against `base(rev)`, or the full text."""
         chunk = self.read_raw(self.start(rev), self.index.row(rev)[1])
@@ -276,11 +297,7 @@ class Revlog:
         base = self.index.base(rev)
         while base != NULL_REV:
             if not 0 <= base < chain[-1]:
-                raise StoreError(
-                    f"revision {chain[-1]} is a delta against {base}",
-                    self.path,
-                    None if self.index.is_inline else chain[-1] * ENTRY_LENGTH,
-                )
+                raise self.fault(chain[-1], f"is a delta against {base}")
             chain.append(base)
             base = self.index.base(base)
         chain.reverse()
@@ -360,7 +377,7 @@ def parse_columns(data: bytes, path: str, linkrev_limit: int | None = None) -> C
     known = np.flatnonzero(index.columns["linkrev"] < linkrev_limit)
     count = int(known[-1]) + 1 if len(known) else 0
     limited = ColumnIndex(entries[: count * ENTRY_LENGTH], header)
-    limited.is_cut, limited.is_empty = index.is_cut, index.is_empty
+    limited.is_cut, limited.is_empty, limited.end = index.is_cut, index.is_empty, index.end
     return limited
 
 

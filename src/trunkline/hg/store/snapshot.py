@@ -164,13 +164,16 @@ class Snapshot:
         """The revisions of one tracked file; None when it never had any. `is_sparse`: only few of
         them are wanted. Raises: StoreError.
         """
-        name = b"data/%b.i" % path
-        where = self._store_prefix + self._encode(name).decode("ascii")
+        name, where = b"data/%b.i" % path, self.filelog_path(path)
         opener = open_sparse if is_sparse else open_rows
         filelog = open_if_there(opener, where, self.changelog.count)
         if filelog is None or not filelog.is_sound():
             return reopen(self.layout.store_path, name, opener, where, self.changelog.count)
         return filelog
+
+    def filelog_path(self, path: bytes) -> str:
+        """Where the revisions of a tracked file are stored."""
+        return self._store_prefix + self._encode(b"data/%b.i" % path).decode("ascii")
 
     def view(self, name: str | None) -> View:
         """What may be seen under one of Mercurial's filter names ("served", "visible" ...)."""
@@ -219,6 +222,7 @@ def reopen(
 
     Raises: StoreError when it ends within an entry and nobody writes it, or isn't put back.
     """
+    end: int | None = None  # of what is whole in a file that is cut
     untouched = 0  # times that nobody seemed to write it
     for pause in pauses():
         touch = read_touch(store, name)
@@ -226,10 +230,13 @@ def reopen(
         if revlog is not None and revlog.is_sound():
             return revlog
         is_cut = revlog is not None and revlog.index.is_cut
+        end = revlog.index.end if revlog is not None and is_cut else None
         if touch is Touch.APPEND or (touch is Touch.NONE and not is_cut):
             return revlog
         untouched += touch is Touch.NONE
         if untouched > SECOND_LOOKS:
             break
         time.sleep(pause)
-    raise StoreError("the file isn't there, or ends within an entry", path)
+    if end is not None:
+        raise StoreError("ends within an entry", path, end)
+    raise StoreError("isn't there, or its data isn't", path)

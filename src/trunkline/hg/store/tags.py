@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
+from trunkline.errors import StoreError
 from trunkline.hg.node import NULL_NODE, Node
 from trunkline.hg.store.hgtags_cache import read_hgtags_cache
 from trunkline.hg.store.manifest import find
@@ -90,7 +91,11 @@ def tag_file_node(snapshot: Snapshot, rev: int) -> Node:
     manifest_rev = manifest.rev(snapshot.changelog.manifest_and_files(rev).manifest)
     if manifest_rev is None or manifest_rev < 0:
         return NULL_NODE
-    line = find(manifest.text(manifest_rev), TAG_FILE)
+    text = manifest.text(manifest_rev)
+    try:
+        line = find(text, TAG_FILE)
+    except StoreError as error:
+        raise manifest.fault_in_text(manifest_rev, error.text) from None
     return NULL_NODE if line is None else line.node
 
 

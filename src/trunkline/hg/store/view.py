@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from trunkline.errors import PeerError, StoreError
+from trunkline.errors import PeerError
 from trunkline.hg.history.graph import Graph, Revs
 from trunkline.hg.node import NULL_NODE, NULL_REV, Node, Rev
 from trunkline.hg.store import symbol
@@ -60,8 +60,8 @@ class View:
         for column in (index.p1, index.p2):
             bad = np.flatnonzero((column < NULL_REV) | (column >= below))
             if len(bad):
-                text = f"revision {int(bad[0])} has a parent that doesn't come before it"
-                raise StoreError(text, self.snapshot.changelog.path)
+                text = "has a parent that doesn't come before it"
+                raise self.snapshot.changelog.fault(int(bad[0]), text)
         return Graph(index.p1, index.p2, self.filtered)
 
     def rev(self, node: bytes) -> Rev | None:

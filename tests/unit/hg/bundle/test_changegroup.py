@@ -209,7 +209,7 @@ def plain(tmp_path: Path) -> Path:
 def test_missing_filelog_breaks_the_stream(plain: Path) -> None:
     view = histories.view(plain)
     (plain / ".hg/store/data/b.i").unlink()
-    with pytest.raises(StoreError, match="empty or missing"):
+    with pytest.raises(StoreError, match=r"no revisions of a file .*/\.hg/store/data/b\.i\]"):
         pack(view, b"03")
 
 
@@ -219,7 +219,7 @@ def test_file_of_a_changeset_that_is_not_there_breaks_the_stream(plain: Path) ->
     data = bytearray(index.read_bytes())
     data[20:24] = b"\xff\xff\xff\xfe"
     index.write_bytes(data)
-    with pytest.raises(StoreError, match=r"changeset isn't there .*b\.i"):
+    with pytest.raises(StoreError, match=r"changeset -2, which isn't there .*b\.i at byte 0\]"):
         pack(view, b"03")
 
 
@@ -228,7 +228,7 @@ def test_parent_that_is_not_there_breaks_the_stream(plain: Path) -> None:
     data = bytearray(index.read_bytes())
     data[24:28] = b"\0\0\0\x70"
     index.write_bytes(data)
-    with pytest.raises(StoreError, match=r"isn't there .*b\.i"):
+    with pytest.raises(StoreError, match=r"a parent that isn't there .*b\.i at byte 0\]"):
         pack(histories.view(plain), b"03")
 
 

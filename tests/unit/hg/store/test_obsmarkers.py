@@ -61,3 +61,11 @@ def test_a_null_successor_is_damage() -> None:
     bad = Marker(node("a"), (NULL_NODE,), 0, (), (0.0, 0), None)
     with pytest.raises(StoreError, match="null"):
         _ = store(bad).all
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_damage_says_where_the_marker_starts(version: int) -> None:
+    marker = Marker(Node(b"a" * 20), (), 0, (), (0.0, 0), None)
+    head, one = format_markers([marker], version)
+    with pytest.raises(StoreError, match=rf"\[obsstore at byte {1 + len(one)}\]"):
+        _ = ObsMarkers(head + one + one[:-1], "obsstore").all
