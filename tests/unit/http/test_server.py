@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import http.client
 import json
+import logging
 import os
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import time
@@ -20,6 +22,9 @@ from tests.compat.serving import Serving, trunkline_command
 from tests.unit.http.conftest import BIG_FILE, commit, head, new
 from tests.unit.http.test_app import copy, getbundle
 from tests.unit.liveness import is_alive
+
+from trunkline.config.settings import Server
+from trunkline.http.server import LOGGING, UtcFormatter
 
 SECONDS = 60
 Start = Callable[..., Serving]
@@ -194,6 +199,7 @@ def test_listens_on_a_unix_socket(made: Path, tmp_path: Path) -> None:
     with subprocess.Popen([*command, "--workers", "1"], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == f"listening on unix:{path}\n".encode()
+        assert stat.S_IMODE(path.stat().st_mode) == Server().socket_mode
         with socket.socket(socket.AF_UNIX) as wire:
             wire.settimeout(SECONDS)
             wire.connect(str(path))
@@ -202,6 +208,14 @@ def test_listens_on_a_unix_socket(made: Path, tmp_path: Path) -> None:
         process.terminate()
         assert process.wait(SECONDS) == 0
     assert not path.exists()
+
+
+def test_stderr_has_utc_as_the_access_log_has() -> None:
+    words = dict(LOGGING["formatters"]["line"])
+    assert words.pop("()") == f"{UtcFormatter.__module__}.{UtcFormatter.__name__}"
+    record = logging.LogRecord("n", logging.ERROR, "", 0, "words", None, None)
+    record.created, record.msecs = 0.25, 250
+    assert UtcFormatter(**words).format(record) == "1970-01-01T00:00:00.250Z ERROR n: words"
 
 
 def test_pipelined_requests_are_answered_in_order(made: Path, shared: Serving) -> None:

@@ -72,6 +72,11 @@ def test_refuses_a_path_past_the_limit() -> None:
     assert caught.value.status == 414
 
 
+def test_says_how_many_segments_there_may_be() -> None:
+    with pytest.raises(PeerError, match="more than 5 segments"):
+        parse_path(b"/1/2/3/4/5/6", LIMITS)
+
+
 def test_refuses_no_path() -> None:
     with pytest.raises(PeerError) as caught:
         parse_path(b"*", LIMITS)
