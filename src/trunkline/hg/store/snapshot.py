@@ -71,6 +71,7 @@ from trunkline.hg.store.requirements import Layout
 from trunkline.hg.store.revlog import ColumnRevlog, Revlog, open_columns, open_rows, open_sparse
 from trunkline.hg.store.stamp import read_stamp
 from trunkline.hg.store.state import Moment, StateFiles, read_moment
+from trunkline.hg.store.working_copy import Parents, parse_parents, unresolved_sides
 
 if TYPE_CHECKING:
     from trunkline.hg.store.repository import Repository
@@ -120,6 +121,22 @@ class Snapshot:
     @cached_property
     def obsmarkers(self) -> ObsMarkers:
         return ObsMarkers(self._files.obsstore, self._store_prefix + "obsstore")
+
+    @property
+    def parents(self) -> Parents:
+        """What the working copy stood on."""
+        return parse_parents(self._files.parents)
+
+    @property
+    def unresolved(self) -> list[Node]:
+        """The two sides of a merge that wasn't finished. Raises: StoreError."""
+        files = self._files
+        return unresolved_sides(files.merge, files.old_merge, self.parents, self.layout.hg_path)
+
+    @property
+    def local_tags(self) -> bytes:
+        """`.hg/localtags`, as it was."""
+        return self._files.local_tags
 
     @cached_property
     def key(self) -> bytes:

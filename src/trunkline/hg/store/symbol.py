@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final
 
 from trunkline.errors import PeerError
 from trunkline.hg.node import NODE_LENGTH, NULL_NODE, Node
-from trunkline.hg.store.working_copy import read_parents
 
 if TYPE_CHECKING:
     from trunkline.hg.store.view import View
@@ -48,7 +47,7 @@ def special(view: View, symbol: bytes) -> Node | None:
 
 def working_parent(view: View) -> Node | None:
     """Stock takes a parent that isn't in the store for null; one that is hidden isn't told."""
-    node = read_parents(view.snapshot.layout.hg_path).p1
+    node = view.snapshot.parents.p1
     if view.snapshot.changelog.rev(node) is None:
         return NULL_NODE
     return node if view.has(node) else None

@@ -9,7 +9,6 @@ Source: hg 7.2.4, mercurial/tags.py.
 
 from __future__ import annotations
 
-import os
 from binascii import unhexlify
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -19,7 +18,7 @@ from trunkline.errors import StoreError
 from trunkline.hg.node import NULL_NODE, Node
 from trunkline.hg.store.hgtags_cache import read_hgtags_cache
 from trunkline.hg.store.manifest import find
-from trunkline.hg.store.revlog import CensoredRevision, Revlog, read_whole
+from trunkline.hg.store.revlog import CensoredRevision, Revlog
 
 if TYPE_CHECKING:
     from trunkline.hg.store.repository import Repository
@@ -46,7 +45,7 @@ _known: WeakKeyDictionary[Repository, dict[Node, Node]] = WeakKeyDictionary()
 def read_tags(view: View) -> dict[bytes, Node]:
     """All tags that point to a changeset of the view, local ones too, without `tip`."""
     tags = global_tags(view)
-    local = read_local_tags(view.snapshot.layout.hg_path)
+    local = parse_tags(view.snapshot.local_tags)
     merge_tags(tags, {name: tag for name, tag in local.items() if view.has(tag.node)})
     return {
         name: tag.node for name, tag in tags.items() if tag.node != NULL_NODE and view.has(tag.node)
@@ -106,14 +105,6 @@ def file_text(filelog: Revlog, rev: int) -> bytes:
     except CensoredRevision:
         return b""
     return text[text.index(METADATA, 2) + 2 :] if text.startswith(METADATA) else text
-
-
-def read_local_tags(hg_path: str) -> Tags:
-    """Names in `.hg/localtags`, pointing anywhere (also to changesets that aren't here)."""
-    try:
-        return parse_tags(read_whole(os.path.join(hg_path, "localtags")))
-    except FileNotFoundError:
-        return {}
 
 
 def parse_tags(data: bytes) -> Tags:

@@ -24,8 +24,7 @@ import numpy as np
 
 from trunkline.errors import SettingsError
 from trunkline.hg.node import NODE_LENGTH
-from trunkline.hg.store.tags import read_local_tags
-from trunkline.hg.store.working_copy import read_parents, read_unresolved
+from trunkline.hg.store.tags import parse_tags
 
 if TYPE_CHECKING:
     from trunkline.hg.store.snapshot import Snapshot
@@ -78,13 +77,11 @@ def obsolete(snapshot: Snapshot) -> Revs:
 
 def pinned(snapshot: Snapshot) -> Revs:
     """Revisions that stay visible though they are obsolete."""
-    hg_path = snapshot.layout.hg_path
-    parents = read_parents(hg_path)
     nodes = [
-        *parents,
+        *snapshot.parents,
         *snapshot.bookmarks.values(),
-        *(tag.node for tag in read_local_tags(hg_path).values()),
-        *read_unresolved(hg_path, parents),
+        *(tag.node for tag in parse_tags(snapshot.local_tags).values()),
+        *snapshot.unresolved,
     ]
     rev = snapshot.changelog.rev
     return frozenset(found for found in map(rev, nodes) if found is not None)

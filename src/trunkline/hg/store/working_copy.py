@@ -11,13 +11,11 @@ Source: hg 7.2.4, mercurial/dirstateutils/docket.py and mergestate.py.
 
 from __future__ import annotations
 
-import os
 import struct
 from typing import Final, NamedTuple
 
 from trunkline.errors import PeerError, StoreError
 from trunkline.hg.node import NULL_NODE, Node, parse_hex
-from trunkline.hg.store.revlog import read_whole
 
 V2_MARKER: Final = b"dirstate-v2\n"
 V2_WIDTH: Final = 32  # bytes kept for a node
@@ -35,16 +33,6 @@ class Parents(NamedTuple):
     p2: Node
 
 
-def read_parents(hg_path: str) -> Parents:
-    """Raises: StoreError when the file can't be read."""
-    try:
-        return parse_parents(
-            read_whole(os.path.join(hg_path, "dirstate"), len(V2_MARKER) + 2 * V2_WIDTH)
-        )
-    except FileNotFoundError:
-        return Parents(NULL_NODE, NULL_NODE)
-
-
 def parse_parents(data: bytes) -> Parents:
     start, width = (len(V2_MARKER), V2_WIDTH) if data.startswith(V2_MARKER) else (0, 20)
     if len(data) < start + width + 20:
@@ -53,12 +41,11 @@ def parse_parents(data: bytes) -> Parents:
     return Parents(Node(data[start : start + 20]), Node(data[second : second + 20]))
 
 
-def read_unresolved(hg_path: str, parents: Parents) -> list[Node]:
+def unresolved_sides(new: bytes, old: bytes, parents: Parents, hg_path: str) -> list[Node]:
     """The two sides of a merge with files still in conflict; none where there is no such merge.
 
-    Raises: StoreError.
+    `new` and `old`: what the two files hold. Raises: StoreError.
     """
-    new, old = (_read(hg_path, name) for name in ("state2", "state"))
     records = parse_records(new)
     older = parse_old_records(old)
     if any(record not in without_other_nodes(records) for record in older):
@@ -70,13 +57,6 @@ def read_unresolved(hg_path: str, parents: Parents) -> list[Node]:
         return [parse_hex(data) for kind, data in records if kind in b"LO"]
     except PeerError:
         raise StoreError("a merge state without its nodes", hg_path) from None
-
-
-def _read(hg_path: str, name: str) -> bytes:
-    try:
-        return read_whole(os.path.join(hg_path, "merge", name))
-    except FileNotFoundError:
-        return b""
 
 
 def parse_records(data: bytes) -> Records:

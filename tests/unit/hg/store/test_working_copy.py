@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 from tests.compat.hg import INSTALLED
+from tests.unit.hg.store.repositories import make, opened
 
 from trunkline.errors import StoreError
 from trunkline.hg.node import NULL_NODE, Node
+from trunkline.hg.store.snapshot import Snapshot
 from trunkline.hg.store.working_copy import (
     Parents,
     parse_parents,
     parse_records,
-    read_parents,
-    read_unresolved,
+    unresolved_sides,
 )
 
 A, B = Node(b"a" * 20), Node(b"b" * 20)
@@ -32,8 +33,13 @@ def test_both_forms_of_dirstate_are_read() -> None:
     assert parse_parents(b"dirstate-v2\n" + A + pad + B + pad + b"more") == (A, B)
 
 
+def now(path: Path) -> Snapshot:
+    return opened(path).snapshot()
+
+
 def test_there_is_no_parent_without_a_dirstate(tmp_path: Path) -> None:
-    assert read_parents(str(tmp_path)) == NOBODY
+    assert parse_parents(b"") == NOBODY
+    assert now(make(tmp_path / "r")).parents == NOBODY
 
 
 @pytest.mark.parametrize("version", ["yes", "no"])
@@ -52,26 +58,28 @@ def test_parents_and_conflict_of_a_real_merge(tmp_path: Path, version: str) -> N
         (repo / "file").write_text(text)
         hg("commit", "-qAm", text, cwd=repo)
         nodes.append(Node(bytes.fromhex(hg("log", "-r", ".", "-T{node}", cwd=repo).decode())))
-    hg_path = str(repo / ".hg")
-    assert read_parents(hg_path) == (nodes[2], NULL_NODE)
-    assert read_unresolved(hg_path, read_parents(hg_path)) == []
+    assert now(repo).parents == (nodes[2], NULL_NODE)
+    assert now(repo).unresolved == []
+    before = now(repo)
     hg.run("merge", "1", cwd=repo, expect=1)
-    assert read_parents(hg_path) == (nodes[2], nodes[1])
-    assert read_unresolved(hg_path, read_parents(hg_path)) == [nodes[2], nodes[1]]
+    assert before.parents == (nodes[2], NULL_NODE)  # as they were
+    assert before.unresolved == []
+    assert now(repo).parents == (nodes[2], nodes[1])
+    assert now(repo).unresolved == [nodes[2], nodes[1]]
 
     new = repo / ".hg/merge/state2"
     kept = new.read_bytes()
     new.unlink()
-    assert read_unresolved(hg_path, read_parents(hg_path)) == [nodes[2], nodes[1]]
+    assert now(repo).unresolved == [nodes[2], nodes[1]]
     # A newer file that an old Mercurial has left behind when it wrote the older one.
     new.write_bytes(kept.replace(nodes[2].hex().encode(), b"12" * 20))
-    assert read_unresolved(hg_path, read_parents(hg_path)) == [nodes[2], nodes[1]]
+    assert now(repo).unresolved == [nodes[2], nodes[1]]
 
     new.write_bytes(kept)
     hg("resolve", "-m", "--all", cwd=repo)
-    assert read_unresolved(hg_path, read_parents(hg_path)) == []
+    assert now(repo).unresolved == []
     shutil.rmtree(repo / ".hg/merge")
-    assert read_unresolved(hg_path, read_parents(hg_path)) == []
+    assert now(repo).unresolved == []
 
 
 def test_an_overridden_record_has_its_real_type_first() -> None:
@@ -84,10 +92,8 @@ def test_records_that_are_cut_short_are_damage(data: bytes) -> None:
         parse_records(data)
 
 
-def test_a_conflict_without_nodes_is_damage(tmp_path: Path) -> None:
-    (tmp_path / "merge").mkdir()
+def test_a_conflict_without_nodes_is_damage() -> None:
     record = b"file\0u\0"
     data = b"L\0\0\0\1xF" + struct.pack(">I", len(record)) + record
-    (tmp_path / "merge/state2").write_bytes(data)
     with pytest.raises(StoreError):
-        read_unresolved(str(tmp_path), NOBODY)
+        unresolved_sides(data, b"", NOBODY, "r/.hg")
