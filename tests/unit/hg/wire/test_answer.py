@@ -416,7 +416,8 @@ def test_answers_that_rest_on_more_or_fail_are_not_kept(ours: Served, asked: str
     assert kept(ours, asked.encode()) is None
 
 
-def test_kept_answer_is_only_for_the_same_words(ours: Served) -> None:
+def test_kept_answer_is_only_for_the_same_words(plain: Stock) -> None:
+    ours = served(plain)
     assert kept(ours, b"cmd=heads") is not None
     state = State(ours)
     assert kept_answer(state, Request("GET", b"cmd=heads", HEADERS)) is not None
