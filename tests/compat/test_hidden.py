@@ -131,7 +131,7 @@ def test_stream_parts_that_are_switched_off_are_refused_in_words(
     query = f"/?cmd=getbundle&stream=1&bundlecaps={caps}"
     body = request(server.address, query, {"X-HgProto-1": "0.2 comp=none"}).body
     assert b"HG20" in body
-    assert b"error:abort" in body
+    assert b"ERROR:ABORT" in body
     assert b"stream data requested but server does not allow this feature" in body
 
 

@@ -106,10 +106,14 @@ def list_store(snapshot: Snapshot, wanted: Wanted = REVLOGS_ONLY) -> Listing:
 
 @dataclass(slots=True)
 class Found:
-    """Revlogs with their sizes on disk, and the places in `files` of those that may have grown."""
+    """Revlogs with their sizes on disk, and the places in `files` of those that may have grown.
+
+    `missing`: names of indexes that aren't there.
+    """
 
     files: Files
     grown: list[int]
+    missing: list[bytes] = field(default_factory=list)
 
 
 class Lister:
@@ -134,6 +138,8 @@ class Lister:
         since = written_at(before) if is_at_snapshot else 0
         names = store_names(folder, self._layout.requirements)
         found = find(folder, names, since)
+        if found.missing:
+            refuse_missing(self._snapshot, found.missing)
         manifest = find(folder, MANIFEST, since)
         if not (is_at_snapshot and is_quiet(before, folder.state())):
             touched = {name[:-2] for name in journal}
@@ -209,7 +215,7 @@ class Lister:
 def find(folder: StoreFolder, listed: StoreNames, since: int) -> Found:
     """The files that are there. What was changed at `since` (ns) or later may have grown."""
     stat, descriptor = os.stat, folder.descriptor
-    files, grown = Files(), []
+    files, grown, missing = Files(), [], []
     names, paths, sizes, kinds = files.names, files.paths, files.sizes, files.kinds
     path = data_name = data_path = b""
     data: os.stat_result | None = None
@@ -219,6 +225,8 @@ def find(folder: StoreFolder, listed: StoreNames, since: int) -> Found:
                 file = stat(path, dir_fd=descriptor)
             except (FileNotFoundError, NotADirectoryError):
                 data = None
+                if name[-1] != _D:
+                    missing.append(name)
                 continue
             if name[-1] == _D:
                 data_name, data_path, data = name, path, file
@@ -250,7 +258,19 @@ def find(folder: StoreFolder, listed: StoreNames, since: int) -> Found:
                 grown.append(len(names) - 1)
     except OSError as error:
         raise folder.fault(path, error) from None
-    return Found(files, grown)
+    return Found(files, grown, missing)
+
+
+def refuse_missing(snapshot: Snapshot, names: Iterable[bytes]) -> None:
+    """A name without a file may be left from a strip, or be of a transaction that is just at work,
+    or was given up. Not when a changeset of the snapshot touched the file. Raises: StoreError.
+    """
+    paths = {name[len(b"data/") : -len(b".i")] for name in names if name.startswith(b"data/")}
+    changelog = snapshot.changelog
+    for text in changelog.texts(range(changelog.count)):
+        lost = paths.intersection(text[: text.find(b"\n\n")].split(b"\n")[3:])
+        if lost:
+            raise StoreError("a changeset's file isn't there", snapshot.filelog_path(min(lost)))
 
 
 def is_quiet(before: StoreState, after: StoreState) -> bool:

@@ -343,13 +343,23 @@ def test_files_without_believable_times_are_cut_when_someone_writes(
     assert b"data/split.i" in cuts
 
 
-def test_a_missing_file_is_left_out(path: Path) -> None:
+def test_a_name_without_a_file_is_left_out(path: Path) -> None:
     """As after `hg strip` of the only changeset that had it, by an old Mercurial."""
     expected = before(path)
-    (path / ".hg/store/data/dir.i.hg/x.i").unlink()
+    with open(path / ".hg/store/fncache", "ab") as names:
+        names.write(b"data/gone.i\n")
 
-    del expected[b"s/data/dir.i/x.i"]
     assert store_of(payload(part_of(snapshot_of(path)))) == expected
+
+
+def test_a_missing_file_of_a_changeset_breaks_the_stream(path: Path) -> None:
+    if not (path / ".hg/store/fncache").exists():
+        pytest.skip("such a store keeps no list of its files")
+    lost = path / ".hg/store/data/dir.i.hg/x.i"
+    lost.unlink()
+
+    with pytest.raises(StoreError, match=rf"isn't there \[{lost}\]"):
+        part_of(snapshot_of(path))
 
 
 def test_an_empty_repository_has_no_files(tmp_path: Path) -> None:
