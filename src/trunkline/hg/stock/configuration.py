@@ -188,7 +188,8 @@ def read_base_config(overrides: Sequence[str] = (), hg: str | None = None) -> Hg
     """What every repository starts from: the system's and the user's files. Raises: StoreError."""
     arguments = [b"--cwd", b"/", *_question(overrides)]
     ran = run_once(find_hg(hg), arguments)
-    if ran.status != 0:
+    has_nothing = ran.status == 1 and not ran.output and not ran.errors  # no value in any file
+    if ran.status != 0 and not has_nothing:
         raise StoreError(f"Mercurial can't read its configuration: {_last_line(ran.errors)}")
     values, _ = _parse_values(ran.output)
     return HgConfig(values, values)

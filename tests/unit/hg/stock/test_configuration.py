@@ -13,7 +13,7 @@ import pytest
 from trunkline.config.hgconfig import HgConfig
 from trunkline.errors import StoreError
 from trunkline.hg.stock import cmdserver, configuration
-from trunkline.hg.stock.configuration import ConfigReader, read_config
+from trunkline.hg.stock.configuration import ConfigReader, read_base_config, read_config
 
 from .conftest import HG, Repository
 
@@ -199,6 +199,12 @@ def test_sections_that_no_server_reads_are_dropped(
 ) -> None:
     repository.configure("[auth]\nx.password = secret\n[alias]\na = b\n[web]\nname = x\n")
     assert list(reader.read(str(repository.root)).trusted) == [("web", "name")]
+
+
+def test_no_configuration_at_all_is_none_that_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`hg config` ends with status 1 then, and says nothing."""
+    monkeypatch.setenv("HGRCPATH", "")
+    assert read_base_config() == HgConfig()
 
 
 def test_read_config_finds_hg_by_itself(repository: Repository) -> None:
