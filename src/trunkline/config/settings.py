@@ -228,8 +228,9 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     allow_write: Annotated[
         Literal["authenticated", "anonymous"],
         words(
-            "Who may write. `anonymous` lets everyone write to all that is served; it is refused "
-            "on an address that others can reach, unless `insecure` is set. (`--allow-write`)"
+            "Who may write. `anonymous` lets everyone who may read write to all that is served, "
+            "whatever `web.allow-push`, `web.deny_push` and `web.push_ssl` say; it is refused on "
+            "an address that others can reach, unless `insecure` is set. (`--allow-write`)"
         ),
     ] = "authenticated"
     insecure: Annotated[bool, words("See `allow_write`. (`--insecure`)")] = False
