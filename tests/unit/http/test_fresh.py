@@ -44,6 +44,7 @@ def test_change_before_a_request_is_always_seen() -> None:
     async def run() -> None:
         loop = asyncio.get_running_loop()
         fresh: Fresh[str, int] = Fresh()
+        running: list[asyncio.Task[None]] = []
 
         async def answer(least: int) -> None:
             nonlocal looks, answered
@@ -57,11 +58,14 @@ def test_change_before_a_request_is_always_seen() -> None:
                 stale.append((seen, least))
             answered += 1
 
+        def start(least: int) -> None:
+            running.append(loop.create_task(answer(least)))
+
         def come() -> None:
             nonlocal disk
             for number in range(1, 3000):
                 disk = number
-                loop.call_soon_threadsafe(lambda least=number: loop.create_task(answer(least)))
+                loop.call_soon_threadsafe(start, number)
 
         thread = threading.Thread(target=come)
         thread.start()
