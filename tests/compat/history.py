@@ -11,6 +11,8 @@ from tests.compat.hg import INSTALLED, Hg
 # Revision numbers are a repository's own; the hash after them isn't.
 NUMBERS = re.compile(rb"^(changeset|parent|manifest): +-?\d+:", re.MULTILINE)
 SEPARATOR = b"\n\n\n"
+# A publishing server makes public on the client what may be draft at its own end.
+PUBLISHED = (b"phase",)
 
 
 def history(
@@ -18,12 +20,13 @@ def history(
 ) -> list[bytes]:
     """`hg log --debug` of each changeset, sorted, revision numbers and `tag: tip` left out.
 
-    `without` names lines to leave out where the two sides rightly differ: b"phase", b"bookmark".
+    `without` names lines to leave out where the two sides rightly differ: b"phase", b"bookmark";
+    or a whole line: b"tag: +local-tag".
     """
     log = hg("log", "--debug", "--rev", revset, cwd=repository)
     log = re.sub(rb"^tag: +tip\n", b"", log, flags=re.MULTILINE)
     for name in without:
-        log = re.sub(rb"^%s: .*\n" % name, b"", log, flags=re.MULTILINE)
+        log = re.sub(rb"^%s(: .*)?\n" % name, b"", log, flags=re.MULTILINE)
     return sorted(NUMBERS.sub(rb"\1: ", log).split(SEPARATOR))
 
 
@@ -31,7 +34,7 @@ def numbered_history(hg: Hg, repository: Path, without: Collection[bytes] = ()) 
     """`hg log --debug` as it is, revision numbers and order too."""
     log = hg("log", "--debug", "--rev", "all()", cwd=repository)
     for name in without:
-        log = re.sub(rb"^%s: .*\n" % name, b"", log, flags=re.MULTILINE)
+        log = re.sub(rb"^%s(: .*)?\n" % name, b"", log, flags=re.MULTILINE)
     return log
 
 

@@ -6,12 +6,16 @@ from pathlib import Path
 
 import pytest
 from tests.compat.hg import INSTALLED, Hg
-from tests.compat.history import assert_same, bookmarks, nodes, numbered_history, verify
+from tests.compat.history import (
+    PUBLISHED,
+    assert_same,
+    bookmarks,
+    nodes,
+    numbered_history,
+    verify,
+)
 from tests.compat.serving import Serve
 from tests.compat.sources import Source
-
-# A publishing server makes public on the client what may be draft at its own end.
-PUBLISHED = [b"phase"]
 
 
 @pytest.mark.parametrize(
@@ -78,6 +82,7 @@ def test_clone_of_one_changeset_by_its_hash_and_by_prefix(
         clone = tmp_path / f"clone-{length}"
         hg("clone", "--noupdate", "--rev", node[:length], serve(repository).url, clone)
         assert nodes(hg, clone, "heads(all())") == [node]
+        assert_same(hg, clone, repository, f"::{node}", [*PUBLISHED, b"tag", b"bookmark"])
 
 
 def test_clone_and_update_to_a_revision(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.compat.hg import INSTALLED, Session
-from tests.compat.history import nodes, verify
+from tests.compat.history import PUBLISHED, assert_same, nodes, verify
 from tests.compat.serving import Serve
 from tests.compat.sources import Source
 
@@ -79,4 +79,52 @@ def test_pull_from_a_busy_repository(writable: Source, serve_own: Serve, tmp_pat
     verify(INSTALLED, clone)
     assert len(nodes(INSTALLED, clone)) > before
     assert set(nodes(INSTALLED, repository)) <= set(nodes(INSTALLED, clone))
+    server.check_log()
+
+
+PUSHES = 4
+OPEN = ("--config", "web.allow-push=*", "--config", "web.push_ssl=no")
+
+
+def keep_pushing(
+    work: Path, url: str, done: threading.Event, pushed: list[str], faults: list[BaseException]
+) -> None:
+    try:
+        with INSTALLED.session(work) as own:
+            for step in range(PUSHES):
+                own.write(f"pushed-{step}", b"%d\n" % step * 1000)
+                own.commit(f"pushed {step}")
+                own("push", url)
+                pushed.append(own("log", "--rev", ".", "--template", "{node}").decode())
+    except BaseException as fault:  # shown by the test
+        faults.append(fault)
+    finally:
+        done.set()
+
+
+@pytest.mark.parametrize("how", ["--pull", "--stream"])
+def test_clones_while_another_client_pushes(
+    how: str, writable: Source, serve_own: Serve, tmp_path: Path
+) -> None:
+    """Each clone is sound and holds what was pushed before it began; nobody is refused."""
+    repository, work = writable("rich"), tmp_path / "work"
+    server = serve_own(repository, *OPEN)
+    INSTALLED("clone", "--updaterev", "default", repository, work)
+    done, pushed, faults = threading.Event(), list[str](), list[BaseException]()
+    thread = threading.Thread(target=keep_pushing, args=(work, server.url, done, pushed, faults))
+    thread.start()
+    clones = 0
+    try:
+        while not done.is_set() or clones < 2:
+            before, clone = list(pushed), tmp_path / f"clone-{clones}"
+            INSTALLED("clone", "--noupdate", how, server.url, clone)
+            verify(INSTALLED, clone)
+            assert set(before) <= set(nodes(INSTALLED, clone))
+            clones += 1
+    finally:
+        thread.join()
+    assert faults == []
+    INSTALLED("clone", "--noupdate", how, server.url, tmp_path / "last")
+    assert len(pushed) == PUSHES
+    assert_same(INSTALLED, tmp_path / "last", repository, without=[*PUBLISHED, b"tag: +local-tag"])
     server.check_log()

@@ -67,16 +67,23 @@ def payload(part: Part) -> bytes:
 
 def names_of_v1(stream: bytes) -> list[bytes]:
     """The files of a `stream_out` reply, in order."""
-    names = []
+    return list(files_of_v1(stream))
+
+
+def files_of_v1(stream: bytes) -> dict[bytes, bytes]:
+    """The files of a `stream_out` reply and their bytes, in order."""
+    files = {}
     status, counts, rest = stream.split(b"\n", 2)
     assert status == b"0"
     for _ in range(int(counts.split()[0])):
         head, _, rest = rest.partition(b"\n")
         name, size = head.split(b"\0")
-        names.append(name)
-        rest = rest[int(size) :]
+        assert name not in files
+        files[name], rest = rest[: int(size)], rest[int(size) :]
+        assert len(files[name]) == int(size)
     assert rest == b""
-    return names
+    assert sum(map(len, files.values())) == int(counts.split()[1])
+    return files
 
 
 def files_of_v2(stream: bytes) -> dict[bytes, bytes]:

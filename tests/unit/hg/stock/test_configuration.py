@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.unit.liveness import await_end
 
 from trunkline.config.hgconfig import HgConfig
 from trunkline.errors import StoreError
@@ -108,7 +109,10 @@ def test_overrides_win_and_are_kept_apart(repository: Repository, reader: Config
     assert get(reader, repository, "name") == "file"
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.skipif(
+    os.geteuid() != 0,
+    reason="only root can make a file of another owner, and nothing else is untrusted to hg",
+)
 def test_a_file_of_another_owner_is_read_but_not_trusted(
     repository: Repository, reader: ConfigReader
 ) -> None:
@@ -227,16 +231,4 @@ def test_the_child_ends_when_its_worker_is_killed(repository: Repository) -> Non
         assert worker.stdout is not None
         pid = int(worker.stdout.readline())
         worker.kill()
-    _await_end(pid)
-
-
-def _await_end(pid: int) -> None:
-    for _ in range(500):
-        try:
-            with open(f"/proc/{pid}/stat") as file:
-                if file.read().rpartition(")")[2].split()[0] == "Z":
-                    return
-        except OSError:
-            return
-        threading.Event().wait(0.02)
-    raise AssertionError(f"process {pid} is still there")
+    await_end(pid)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from tests.unit.liveness import await_end
 
 from trunkline.errors import StoreError
 from trunkline.hg.stock.process import WORDS_LIMIT, Process, ProcessEnded, ProcessSilent
@@ -116,19 +117,7 @@ def test_kill_ends_the_children_of_the_child() -> None:
     )
     grandchild = int(process.read_line(10))
     process.kill()
-    deadline = time.monotonic() + 10
-    while not _is_dead(grandchild) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert _is_dead(grandchild)
-
-
-def _is_dead(pid: int) -> bool:
-    """Gone, or a zombie that nobody but init can reap."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
-        return is_gone(pid)
+    await_end(grandchild)
 
 
 def test_child_sees_end_of_input_when_we_are_killed() -> None:
@@ -145,10 +134,7 @@ def test_child_sees_end_of_input_when_we_are_killed() -> None:
     cat, other = map(int, parent.read_line(30).split())
     parent._signal(signal.SIGKILL)
     parent.kill()
-    deadline = time.monotonic() + 10
-    while not _is_dead(cat) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert _is_dead(cat)
+    await_end(cat)
     os.kill(other, signal.SIGKILL)
 
 
