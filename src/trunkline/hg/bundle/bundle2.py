@@ -124,14 +124,6 @@ def parse_capabilities(blob: bytes) -> Capabilities:
     return capabilities
 
 
-def format_capabilities(capabilities: Mapping[bytes, Iterable[bytes]]) -> bytes:
-    lines = []
-    for name in sorted(capabilities):
-        words = b",".join(map(_quote, capabilities[name]))
-        lines.append(_quote(name) + (b"=" + words if words else b""))
-    return b"\n".join(lines)
-
-
 def _cut(text: bytes) -> bytes:
     """What a parameter holds of it, no UTF-8 sequence torn."""
     if len(text) <= LIMIT:

@@ -6,6 +6,7 @@ Source: hg 7.2.4, mercurial/store.py (fncache, _gather_revlog, _ext_key).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -14,6 +15,7 @@ from trunkline.hg.bundle.store_folder import StoreFolder
 
 FNCACHE: Final = b"fncache"
 TOPS: Final = (b"data/", b"meta/")
+MARKED: Final = re.compile(rb"\.(hg|i|d)\.hg/")
 EXTENSIONS: Final = (b".i", b".d")
 
 
@@ -45,4 +47,4 @@ def unmark_directories(text: bytes) -> bytes:
     """Undo `paths.mark_directories`; lines of many names may be done at once."""
     if b".hg/" not in text:
         return text
-    return text.replace(b".d.hg/", b".d/").replace(b".i.hg/", b".i/").replace(b".hg.hg/", b".hg/")
+    return MARKED.sub(rb".\1/", text)

@@ -17,13 +17,13 @@ from trunkline.hg.bundle.outgoing import Outgoing
 from trunkline.hg.bundle.request import GetBundle
 from trunkline.hg.bundle.version import choose_version
 from trunkline.hg.node import NULL_NODE, Node
+from trunkline.hg.store.bookmarks import format_bookmarks
 from trunkline.hg.store.branches import branch_table
 from trunkline.hg.store.hgtags_cache import read_hgtags_cache
 from trunkline.hg.store.marker import WRITERS, format_markers
 from trunkline.hg.store.phases import format_heads
 from trunkline.hg.store.view import View
 
-BOOKMARK: Final = Struct(">20sH")
 BRANCH: Final = Struct(">III")
 
 
@@ -44,12 +44,9 @@ def changegroup_part(view: View, request: GetBundle, outgoing: Outgoing) -> Part
 
 
 def bookmarks_part(view: View, request: GetBundle) -> Part | None:
-    """Wire: node, uint16 BE length of the name, name, each."""
     if b"bookmarks" not in request.capabilities:
         raise PeerError("no common bookmarks exchange method")
-    data = b"".join(
-        BOOKMARK.pack(node, len(name)) + name for name, node in view.public_bookmarks.items()
-    )
+    data = format_bookmarks(view.public_bookmarks.items())
     return Part(b"bookmarks", payload=(data,)) if data else None
 
 

@@ -97,15 +97,6 @@ class Graph:
         """`revs` and their ancestors as a set that is walked only as far as it is asked about."""
         return LazyAncestors(self.p1, self.p2, revs)
 
-    def is_ancestor(self, low: int, high: int) -> bool:
-        """Is `low` an ancestor of `high`, or `high` itself? The null revision is everyone's."""
-        if low < 0 or low == high:
-            return True
-        if low > high:
-            return False
-        found = sweep(self.p1, self.p2, {high}, (), WANTED, low)
-        return bool(len(found)) and int(found[0]) == low
-
     def common(self, ours: Iterable[int], theirs: Iterable[int]) -> Revs:
         """Ancestors that both sides share. Linear in the graph below the highest of them."""
         ours, theirs = set(ours) - {-1}, set(theirs) - {-1}

@@ -74,9 +74,6 @@ class Changelog(ColumnRevlog):
         except StoreError as error:
             raise self.fault_in_text(rev, error.text) from None
 
-    def branch_and_closed(self, rev: int) -> BranchAndClosed:
-        return self._parsed(rev, parse_branch_and_closed)
-
     def texts(self, revs: Iterable[int]) -> Iterator[bytes]:
         """The texts of many changesets, in the order given, read in large blocks.
 
@@ -192,10 +189,10 @@ def unescape(text: bytes) -> bytes:
     """Undo Mercurial's escapes of NUL, LF, CR and backslash (older ones wrote more kinds)."""
     if b"\\" not in text:
         return text
-    if b"\\0" in text:
-        # Part "\\" from what follows, so that "\\0" (backslash, zero) isn't taken for NUL.
-        text = text.replace(b"\\\\", b"\\\\\n").replace(b"\\0", b"\0").replace(b"\n", b"")
     try:
-        return escape_decode(text)[0]
+        # Between escaped backslashes a `\0` is NUL, whatever digits follow it.
+        return b"\\".join(
+            escape_decode(part.replace(b"\\0", b"\0"))[0] for part in text.split(b"\\\\")
+        )
     except ValueError as error:
         raise StoreError(f"a changeset's extra can't be unescaped ({error})") from None

@@ -50,11 +50,6 @@ def path_encoding(requirements: Collection[str]) -> PathEncoding:
     return PathEncoding.DOTENCODE if "dotencode" in requirements else PathEncoding.HYBRID
 
 
-def encode_path(path: bytes, requirements: Collection[str]) -> bytes:
-    """`data/foo/Bar.i` as it is named below the store's folder."""
-    return encoder(path_encoding(requirements))(path)
-
-
 def encoder(encoding: PathEncoding) -> Callable[[bytes], bytes]:
     """The function for one store, to be asked for once."""
     return ENCODERS[encoding]

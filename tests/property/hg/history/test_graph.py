@@ -83,14 +83,6 @@ def test_range_is_mercurials(data: st.DataObject) -> None:
 
 
 @given(st.data())
-def test_is_ancestor_is_the_closure(data: st.DataObject) -> None:
-    parents = data.draw(histories())
-    low, high = (data.draw(st.integers(-1, len(parents) - 1)) for _ in "ab")
-    expected = low == -1 or low in closure(parents, {high})
-    assert graph_of(parents).is_ancestor(low, high) is expected
-
-
-@given(st.data())
 def test_heads_are_visible_and_have_no_visible_child(data: st.DataObject) -> None:
     parents = data.draw(histories())
     hidden_roots = data.draw(sides(parents)) - {-1}

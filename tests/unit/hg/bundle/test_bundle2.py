@@ -164,8 +164,3 @@ def test_closing_the_bundle_closes_the_payload() -> None:
 def test_capabilities_parse_as_stock_does(blob: bytes) -> None:
     stock_view = {name: tuple(words) for name, words in stock.decodecaps(blob).items()}
     assert bundle2.parse_capabilities(blob) == stock_view
-
-
-def test_capabilities_format_as_stock_does() -> None:
-    capabilities = {b"b": (b"x,y", b"z"), b"a": (), b"error": (b"abort",)}
-    assert bundle2.format_capabilities(capabilities) == stock.encodecaps(capabilities)
