@@ -13,18 +13,22 @@ SECTION = "experimental"
 
 def is_exchange_enabled(config: HgConfig) -> bool:
     """Are markers given to peers? They aren't where none may be made."""
-    return _option(config, "createmarkers") and _option(config, "exchange")
+    return is_allowed(config, "createmarkers") and is_allowed(config, "exchange")
 
 
-def _option(config: HgConfig, name: str) -> bool:
-    """`evolution.NAME` where it is set, else `evolution`: a boolean, or a list of options."""
-    if config.get(SECTION, f"evolution.{name}"):
-        return config.bool(SECTION, f"evolution.{name}")
+def is_allowed(config: HgConfig, option: str) -> bool:
+    """By the option's own setting `evolution.OPTION`, else by what `evolution` says of all."""
+    own = f"evolution.{option}"
+    if config.get(SECTION, own):
+        return config.bool(SECTION, own)
     try:
         return config.bool(SECTION, "evolution")
-    except SettingsError:
-        pass
-    options = set(config.list(SECTION, "evolution"))
-    if config.get(SECTION, "evolution.createmarkers"):
-        options.add("createmarkers")
-    return "all" in options or name in options
+    except SettingsError:  # it is a list
+        return is_listed(config, option)
+
+
+def is_listed(config: HgConfig, option: str) -> bool:
+    """A list allows what it names, or `all`; a set `evolution.createmarkers` counts as named."""
+    words = config.list(SECTION, "evolution")
+    is_named = option == "createmarkers" and bool(config.get(SECTION, "evolution.createmarkers"))
+    return is_named or option in words or "all" in words

@@ -125,14 +125,19 @@ def merge_tags(tags: Tags, later: Tags) -> None:
     """Take `later` in: it wins, except where what it says was superseded by what is there."""
     for name, new in later.items():
         old = tags.get(name)
-        if old is None:
-            tags[name] = new
-            continue
-        is_superseded = (
-            old.node != new.node
-            and new.node in old.history
-            and (old.node not in new.history or len(old.history) > len(new.history))
-        )
-        seen = set(new.history)
-        history = new.history + tuple(node for node in old.history if node not in seen)
-        tags[name] = Tag(old.node if is_superseded else new.node, history)
+        tags[name] = new if old is None else merged(old, new)
+
+
+def merged(old: Tag, new: Tag) -> Tag:
+    node = old.node if is_superseded(new, old) else new.node
+    known = set(new.history)
+    return Tag(node, new.history + tuple(node for node in old.history if node not in known))
+
+
+def is_superseded(tag: Tag, by: Tag) -> bool:
+    """Did `by` point where `tag` does, and move on? Where each knows the other's place as one that
+    it has left, the longer history is right.
+    """
+    if tag.node == by.node or tag.node not in by.history:
+        return False
+    return by.node not in tag.history or len(by.history) > len(tag.history)
