@@ -58,6 +58,16 @@ def through(stock: Stock) -> Served:
     return found
 
 
+def test_a_hidden_draft_root_is_no_root(tmp_path: Path) -> None:
+    stock = repository(tmp_path / "r", "hidden")
+    stray = stock.commit(0)
+    stock.rewrite([stray], [])
+    asked = b"cmd=listkeys&namespace=phases"
+    reply = ask(bridged(stock), asked)
+    assert stock.repo[stray].hex() not in reply.body
+    assert reply == ask(served(stock), asked)
+
+
 def test_it_is_named_by_no_command(stock: Stock, through: Served) -> None:
     gone = stock.repo[2].hex().decode()
     native = served(stock)
