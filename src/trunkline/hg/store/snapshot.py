@@ -59,9 +59,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from weakref import ReferenceType, ref
 
 from trunkline.errors import StoreError
-from trunkline.hg.node import Node
+from trunkline.hg.node import NULL_NODE, Node
 from trunkline.hg.store.bookmarks import parse_bookmarks
 from trunkline.hg.store.changelog import Changelog, goes_on_from, parse_changelog
+from trunkline.hg.store.index import ColumnIndex, Header
 from trunkline.hg.store.journal import Touch, read_journal, read_or_empty, read_touch
 from trunkline.hg.store.obsmarkers import ObsMarkers
 from trunkline.hg.store.paths import encoder, path_encoding
@@ -172,9 +173,12 @@ class Snapshot:
         if manifest is None or not manifest.is_sound():
             manifest = reopen(self.layout.store_path, name, open_columns, path, count)
         if manifest is None:
-            if count:
+            # Changesets may all be without a file, and then there is none.
+            changelog = self.changelog
+            revs = range(changelog.count)
+            if any(changelog.manifest_and_files(rev).manifest != NULL_NODE for rev in revs):
                 raise StoreError("no manifest", path)
-            return Changelog(path, self.changelog.index)
+            return ColumnRevlog(path, ColumnIndex(b"", Header(False, True)))
         return manifest
 
     def filelog(self, path: bytes, is_sparse: bool = False) -> Revlog | None:
