@@ -19,6 +19,7 @@ from trunkline.hg.bundle.bundle2 import LIMIT, Capabilities, parse_capabilities
 from trunkline.hg.node import Node, parse_nodes
 
 NODES_LIMIT: Final = 1_000_000  # nodes in `heads` or in `common`
+NAMESPACES_LIMIT: Final = 64  # namespaces in `listkeys`; a client asks for three at most
 BUNDLE2: Final = b"bundle2="
 
 
@@ -90,6 +91,8 @@ def parse_words(text: bytes | None) -> tuple[bytes, ...]:
 
 def parse_namespaces(text: bytes | None) -> tuple[bytes, ...]:
     """Each becomes a parameter of its part. Raises: PeerError for one that doesn't fit."""
+    if text is not None and text.count(b",") >= NAMESPACES_LIMIT:
+        raise PeerError(f"getbundle: more than {NAMESPACES_LIMIT} namespaces in listkeys")
     found = parse_words(text)
     if any(len(name) > LIMIT for name in found):
         raise PeerError(f"getbundle: a namespace of more than {LIMIT} bytes")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from trunkline.errors import PeerError
 
+REPLY_LIMIT = 64 * 1024 * 1024  # bytes of all replies of one batch
 BATCH_LIMIT = 20_000  # commands in one batch; a `pull -r` sends one lookup for each revision
 
 

@@ -31,8 +31,15 @@ TEXT, PACKED, RAW = Kind.TEXT, Kind.PACKED, Kind.RAW
 def run_batch(exchange: Exchange, arguments: Arguments) -> Text:
     """The commands one after the other; a failure of one is the failure of all."""
     calls = batch.parse_calls(arguments[b"cmds"])
+    replies: list[bytes] = []
+    size = 0
     with exchange.one_state():
-        return Text(batch.format_replies([run_call(exchange, call) for call in calls]))
+        for call in calls:
+            replies.append(run_call(exchange, call))
+            size += len(replies[-1])
+            if size > batch.REPLY_LIMIT:
+                raise PeerError(f"batch: the replies come to more than {batch.REPLY_LIMIT} bytes")
+    return Text(batch.format_replies(replies))
 
 
 def run_call(exchange: Exchange, call: batch.Call) -> bytes:

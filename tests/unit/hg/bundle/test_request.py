@@ -66,3 +66,10 @@ def test_too_many_nodes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert parse_getbundle({b"heads": b" ".join([node] * 2)}).heads == (bytes(20),) * 2
     with pytest.raises(PeerError, match="more than 2"):
         parse_getbundle({b"heads": b" ".join([node] * 3)})
+
+
+def test_namespaces_past_limit_are_refused() -> None:
+    many = b",".join([b"bookmarks"] * request.NAMESPACES_LIMIT)
+    assert len(parse_getbundle({b"listkeys": many}).listkeys) == request.NAMESPACES_LIMIT
+    with pytest.raises(PeerError, match="more than 64 namespaces"):
+        parse_getbundle({b"listkeys": many + b",phases"})

@@ -17,6 +17,7 @@ from tests.unit.http.conftest import commit, new
 from trunkline.compression.table import installed
 from trunkline.config.hgconfig import HgConfig
 from trunkline.hg.stock.bridge import Bridge
+from trunkline.hg.wire import batch
 from trunkline.hg.wire.answer import Answer, answer, kept_answer, requested_command
 from trunkline.hg.wire.negotiate import TEXT_PACK_LIMIT
 from trunkline.hg.wire.request import Request
@@ -110,6 +111,19 @@ def unpacked(body: bytes) -> bytes:
     assert body[1 : 1 + length] == b"zstd"
     reader = zstandard.ZstdDecompressor().decompressobj()
     return reader.decompress(body[1 + length :])
+
+
+def test_batch_with_too_much_to_answer_is_refused(
+    ours: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = urlencode({"cmd": "batch", "cmds": ";".join(["heads "] * 7)}).encode()
+    size = len(ask(ours, b"cmd=heads").body)
+    monkeypatch.setattr(batch, "REPLY_LIMIT", 7 * size)
+    assert ask(ours, asked).media_type == "application/mercurial-0.1"
+    monkeypatch.setattr(batch, "REPLY_LIMIT", 7 * size - 1)
+    refused = ask(ours, asked + b"&again=1")  # another question: answers may be kept
+    assert refused.media_type == "application/hg-error"
+    assert b"the replies come to more than" in refused.body
 
 
 def test_long_batch_is_packed_for_who_can_take_it(history: Stock, ours: Served) -> None:
