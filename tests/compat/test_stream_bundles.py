@@ -18,7 +18,8 @@ from trunkline.hg.bundle.stream_v3 import stream3_part
 from trunkline.hg.store.repository import Repository
 from trunkline.hg.store.snapshot import Snapshot
 
-PRIVATE = configured(phases_publish="no")
+# The writer hides changesets; a stream with them goes out only where the operator says so.
+PRIVATE = configured(phases_publish="no", server_uncompressedallowsecret="yes")
 CLIENT = ("phases.publish=no", "experimental.evolution=all", "experimental.stream-v3=yes")
 SLOW_NODEMAP = "storage.revlog.persistent-nodemap.slow-path=allow"
 LARGE = b"".join(b"%064d\n" % number for number in range(2500))
