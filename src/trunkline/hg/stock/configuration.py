@@ -19,7 +19,7 @@ from trunkline.errors import StoreError
 from trunkline.hg.stock.cmdserver import COMMAND_SECONDS, CommandServer, Ran
 from trunkline.hg.stock.installed import child_environment, find_hg
 from trunkline.hg.stock.process import Process
-from trunkline.hg.stock.watch import Signature, sign, with_includes
+from trunkline.hg.stock.watch import Signature, read_text, sign, with_includes
 
 CACHED_LIMIT = 2000  # repositories whose configuration is kept
 _SHARED_TEXT_LIMIT = 200  # bytes; longer values are seldom the same in two repositories
@@ -36,11 +36,18 @@ _READ_FROM = b"read config from: "
 Values = dict[tuple[str, str], str]
 
 
+class ConfigRefused(StoreError):
+    """Mercurial looked at the files and said no; it will, until they are other ones."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Cached:
-    """One answer: a configuration, or why there is none."""
+    """One answer: a configuration, or the words why there is none.
 
-    answer: HgConfig | StoreError
+    Never the exception itself: each raise would hang its frames on it, and all that they hold.
+    """
+
+    answer: HgConfig | str
     base: int
     watched: tuple[str, ...]
     signature: Signature
@@ -100,8 +107,8 @@ class ConfigReader:
                 self._cache.move_to_end(key)
                 while len(self._cache) > CACHED_LIMIT:
                     self._cache.popitem(last=False)
-        if isinstance(cached.answer, StoreError):
-            raise cached.answer
+        if isinstance(cached.answer, str):
+            raise StoreError(cached.answer)
         return cached.answer
 
     def close(self) -> None:
@@ -131,8 +138,8 @@ class ConfigReader:
         signature = sign(watched)  # before the answer: a change in between shows the next time
         try:
             trusted, sources = self._config(root, overrides, [])
-        except StoreError as error:
-            return _Cached(error, generation, watched, signature)
+        except ConfigRefused as refusal:
+            return _Cached(refusal.text, generation, watched, signature)
         missed = [path for path in sources if path not in watched + self._base.watched]
         watched, signature = (*watched, *missed), (*signature, *sign(missed))
         untrusted = trusted
@@ -145,9 +152,8 @@ class ConfigReader:
     ) -> tuple[Values, list[str]]:
         ran = self._run([b"-R", os.fsencode(root), *_question(overrides), *options])
         if ran.status != 0:
-            raise StoreError(
-                f"Mercurial can't read the configuration: {_last_line(ran.errors)}", root
-            )
+            kind = ConfigRefused if ran.status > 0 else StoreError
+            raise kind(f"Mercurial can't read the configuration: {_last_line(ran.errors)}", root)
         return _parse_values(ran.output)
 
     def _run(self, arguments: list[bytes]) -> Ran:
@@ -169,7 +175,7 @@ def run_once(hg: str, arguments: list[bytes]) -> Ran:
     except BaseException:
         process.kill()
         raise
-    return Ran(status if status < 128 else status - 256, b"".join(parts), bytes(process.words))
+    return Ran(status, b"".join(parts), bytes(process.words))
 
 
 _readers: dict[str, ConfigReader] = {}
@@ -236,12 +242,10 @@ def _repository_files(root: str) -> Iterator[str]:
     inside = os.path.join(root, ".hg")
     for name in ("requires", "sharedpath", "hgrc", "hgrc-not-shared", "store/requires"):
         yield os.path.join(inside, name)
-    try:
-        with open(os.path.join(inside, "sharedpath"), "rb") as file:
-            source = os.fsdecode(file.read(4096).rstrip(b"\n"))
-    except OSError:
+    told = os.fsdecode(read_text(os.path.join(inside, "sharedpath")).rstrip(b"\n"))
+    if not told or "\0" in told:
         return
-    source = os.path.normpath(os.path.join(inside, source))
+    source = os.path.normpath(os.path.join(inside, told))
     for name in ("hgrc", "requires", "store/requires"):
         yield os.path.join(source, name)
 
@@ -249,7 +253,7 @@ def _repository_files(root: str) -> Iterator[str]:
 def _may_distrust(signature: Signature) -> bool:
     """Whether a file has another owner than we are. Mercurial trusts its user's own files always,
     so only then can its two answers differ."""
-    return any(found is not None and found[3] != os.geteuid() for found in signature)
+    return any(found is not None and found[-1] != os.geteuid() for found in signature)
 
 
 def _parse_values(output: bytes) -> tuple[Values, list[str]]:
