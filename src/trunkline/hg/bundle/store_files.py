@@ -137,6 +137,7 @@ class Lister:
         # A changelog that has grown already doesn't tell any more since when.
         since = written_at(before) if is_at_snapshot else 0
         names = store_names(folder, self._layout.requirements)
+        folder.refuse_links(names.paths)
         found = find(folder, names, since)
         if found.missing:
             refuse_missing(self._snapshot, found.missing)

@@ -9,9 +9,9 @@ from trunkline.config.hgconfig import HgConfig
 from trunkline.hg.store.capture import take
 from trunkline.hg.store.requirements import Layout, read_layout
 from trunkline.hg.store.snapshot import Snapshot
-from trunkline.hg.store.stamp import Stamp, read_stamp
+from trunkline.hg.store.stamp import Stamp, read_inode, read_stamp
 
-LayoutStamps = tuple[Stamp | None, ...]
+LayoutStamps = tuple[Stamp | int | None, ...]
 
 
 class Repository:
@@ -77,8 +77,11 @@ class Repository:
 
 
 def stamp_layout(layout: Layout) -> LayoutStamps:
-    """The files that say what the repository requires. Moved when they are rewritten."""
+    """The store's folder and the files that say what the repository requires: moved when another
+    folder takes its place, when they are rewritten.
+    """
     return (
+        read_inode(layout.store_path),
         read_stamp(layout.hg_path + "/requires"),
         read_stamp(layout.store_path + "/requires"),
     )

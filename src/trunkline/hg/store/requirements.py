@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from trunkline.errors import NotNative, StoreError
+from trunkline.hg.store.links import A_LINK, is_link
 from trunkline.hg.store.revlog import read_whole
 
 NEEDED: Final = frozenset({"revlogv1", "store"})
@@ -77,6 +78,8 @@ def read_layout(hg_path: str) -> Layout:
         source = read_requirements(source_path + "/requires")
         if ("share-safe" in source) != ("share-safe" in requirements):
             raise NotNative("the share and its source differ in share-safe")
+    if is_link(source_path + "/store"):
+        raise StoreError(A_LINK, source_path + "/store")
     if "share-safe" in requirements:
         requirements |= read_requirements(source_path + "/store/requires")
     refuse_foreign(requirements)

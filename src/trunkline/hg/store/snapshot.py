@@ -64,6 +64,7 @@ from trunkline.hg.store.bookmarks import parse_bookmarks
 from trunkline.hg.store.changelog import Changelog, goes_on_from, parse_changelog
 from trunkline.hg.store.index import ColumnIndex, Header
 from trunkline.hg.store.journal import Touch, read_journal, read_or_empty, read_touch
+from trunkline.hg.store.links import Folders
 from trunkline.hg.store.obsmarkers import ObsMarkers
 from trunkline.hg.store.paths import encoder, path_encoding
 from trunkline.hg.store.patience import pauses
@@ -100,6 +101,7 @@ class Snapshot:
         self._files = files
         self._encode = encoder(path_encoding(self.layout.requirements))
         self._store_prefix = self.layout.store_path + "/"
+        self._folders = Folders(self.layout.store_path)
         self._views: dict[str | None, View] = {}
         self._lock = Lock()
         self._manifest: ReferenceType[ColumnRevlog] | None = None
@@ -193,8 +195,10 @@ class Snapshot:
         return filelog
 
     def filelog_path(self, path: bytes) -> str:
-        """Where the revisions of a tracked file are stored."""
-        return self._store_prefix + self._encode(b"data/%b.i" % path).decode("ascii")
+        """Where the revisions of a tracked file are stored. Raises: StoreError."""
+        encoded = self._encode(b"data/%b.i" % path)
+        self._folders.check(encoded)
+        return self._store_prefix + encoded.decode("ascii")
 
     def view(self, name: str | None) -> View:
         """What may be seen under one of Mercurial's filter names ("served", "visible" ...)."""
