@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, TypeVar
 from trunkline.errors import StoreError
 from trunkline.hg.node import NULL_NODE, Node
 from trunkline.hg.store.index import ENTRY_LENGTH, ColumnIndex
-from trunkline.hg.store.revlog import ColumnRevlog, parse_columns, read_whole
+from trunkline.hg.store.revlog import ColumnRevlog, parse_columns
 
 T = TypeVar("T")
 
@@ -98,15 +98,6 @@ def parse_changelog(data: bytes, path: str, previous: Changelog | None = None) -
             return previous
         index.learn(previous.index)
     return Changelog(path, index, data)
-
-
-def open_changelog(path: str) -> Changelog:
-    """The changelog as the file is now; a missing one is empty. Raises: StoreError."""
-    try:
-        data = read_whole(path)
-    except FileNotFoundError:
-        data = b""
-    return parse_changelog(data, path)
 
 
 def cut_changelog(changelog: Changelog, count: int) -> Changelog:
