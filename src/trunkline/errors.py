@@ -22,6 +22,10 @@ class PeerError(TrunklineError):
         self.status = status
 
 
+class ClientGone(PeerError):
+    """The client went away in the middle of its request, so nobody reads an answer."""
+
+
 class StoreError(TrunklineError):
     """Our disk is wrong, or changed under us. Logged with path and offset (bytes), never sent."""
 

@@ -24,6 +24,7 @@ from granian.log import LogLevels
 from granian.server import Server as GranianServer
 
 from trunkline.config.settings import Settings
+from trunkline.hg.stock.bridge import interrupt_shared_pool
 from trunkline.http.listen import Address, Claim, is_reachable
 
 if TYPE_CHECKING:
@@ -138,6 +139,7 @@ def begin(app: App, ready: Semaphore) -> None:
 
 def cut(app: App) -> None:
     app.log_running()
+    interrupt_shared_pool()
     leave()
 
 

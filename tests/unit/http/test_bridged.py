@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.unit.http.conftest import commit, new
-from tests.unit.http.driving import Client, ask, get, make_app
+from tests.unit.http.driving import Client, ask, busy, get, make_app
 
 from trunkline.config.settings import Log, Settings
 from trunkline.hg.stock.bridge import close_shared_pool
@@ -66,3 +67,29 @@ def test_addresses_of_lfs_answer_in_words(tmp_path: Path, target: str) -> None:
     reply = get(make_app(new(tmp_path / "r")), target)
     assert reply.status == 400
     assert reply.text.startswith("the contents of large files (LFS) aren't served here")
+
+
+def test_native_and_bridged_repositories_wait_for_threads_of_their_own(tmp_path: Path) -> None:
+    commit(new(tmp_path / "native"), "a", b"a\n", "a")
+    bridged(tmp_path / "bridged", "")
+    app = make_app(tmp_path)
+
+    async def run() -> None:
+        app.open()
+        for _ in range(2):  # it isn't known at first
+            with busy(app._bridge_threads):
+                waiting = asyncio.create_task(Client(target="/bridged?cmd=heads").ask(app))
+                reply = await Client(target="/native?cmd=heads").ask(app)
+                assert reply.status == 200
+                assert app._bridge_threads is not None
+                while "127.0.0.1" not in app._bridge_threads._waiting:
+                    await asyncio.sleep(0.01)
+                assert app._threads is not None
+                assert len(app._threads._idle) == app._threads.count
+                assert not waiting.done()
+            assert (await waiting).status == 200
+        with busy(app._threads):
+            assert (await Client(target="/bridged?cmd=heads").ask(app)).status == 200
+        app.close_threads()
+
+    asyncio.run(run())

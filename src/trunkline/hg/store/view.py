@@ -26,6 +26,7 @@ from trunkline.hg.store.marker import Marker
 from trunkline.hg.store.phases import DRAFT, PUBLIC
 from trunkline.hg.store.tags import read_tags
 from trunkline.hg.store.visibility import filtered_revs
+from trunkline.work import Work
 
 if TYPE_CHECKING:
     from trunkline.hg.store.snapshot import Snapshot
@@ -146,10 +147,13 @@ class View:
         """Branch -> its heads, closed ones too, as the `branchmap` command tells them."""
         return {name: self.nodes(revs) for name, revs in self.branch_map.heads.items()}
 
-    def between(self, pairs: Iterable[tuple[Node, Node]], work: Work) -> list[list[Node]]:
+    def between(
+        self, pairs: Iterable[tuple[Node, Node]], work: Work | None = None
+    ) -> list[list[Node]]:
         """For each (top, bottom): the changesets at 1, 2, 4, 8 ... steps down from the top along
         first parents, until the bottom or a root. Raises: PeerError, ClientGone.
         """
+        work = work or Work()
         return [self._between(top, bottom, work) for top, bottom in pairs]
 
     def _between(self, top: Node, bottom: Node, work: Work) -> list[Node]:
