@@ -55,14 +55,7 @@ class View:
 
     @cached_property
     def graph(self) -> Graph:
-        """Raises: StoreError."""
         index = self.snapshot.changelog.index
-        below = np.arange(index.count, dtype=np.int32)
-        for column in (index.p1, index.p2):
-            bad = np.flatnonzero((column < NULL_REV) | (column >= below))
-            if len(bad):
-                text = "has a parent that doesn't come before it"
-                raise self.snapshot.changelog.fault(int(bad[0]), text)
         return Graph(index.p1, index.p2, self.filtered)
 
     def rev(self, node: bytes) -> Rev | None:
