@@ -8,7 +8,7 @@ import pytest
 
 from trunkline.config.settings import Limits
 from trunkline.errors import ClientGone, PeerError
-from trunkline.http.body import Message, RequestBody, announced_length
+from trunkline.http.body import PIECE_BYTES, SMALL_PIECES, Message, RequestBody, announced_length
 from trunkline.http.limits import ArgumentBytes, Held
 from trunkline.http.threads import Threads
 
@@ -68,6 +68,19 @@ def test_fewer_bytes_than_announced_is_the_peers_fault() -> None:
     with pytest.raises(PeerError, match="10 bytes announced, the body has 7") as caught:
         with_body([b"abc", b"defg"], use)
     assert caught.value.status == 400
+
+
+def test_a_body_in_tiny_pieces_is_refused() -> None:
+    """Three megabytes, two bytes at a time, would cost a minute of CPU."""
+
+    async def use(body: RequestBody) -> bytes:
+        return await body.read(10**6, held(), 30, 30)
+
+    assert len(with_body([b"ab"] * SMALL_PIECES + [bytes(2 * 10**6)], use)) == 10**6
+    with pytest.raises(PeerError, match="in pieces of less than 256 bytes"):
+        with_body([b"ab"] * (SMALL_PIECES + 1), use)
+    usual = [bytes(PIECE_BYTES)] * 6000
+    assert len(with_body(usual, use)) == 10**6
 
 
 def test_reading_nothing_waits_for_nothing() -> None:
