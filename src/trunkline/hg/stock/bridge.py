@@ -218,4 +218,10 @@ def close_shared_pool() -> None:
         _shared.pop().close()
 
 
+def interrupt_shared_pool() -> None:
+    """The same for a worker that can't wait: `hg` rolls back and unlocks by itself."""
+    for pool in _shared:
+        pool.interrupt()
+
+
 os.register_at_fork(after_in_child=_shared.clear)
