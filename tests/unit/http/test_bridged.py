@@ -19,6 +19,8 @@ from mercurial import wireprototypes, wireprotov1server
 
 @wireprotov1server.wireprotocommand(b"greet", b"name", permission=b"pull")
 def greet(repo, proto, name):
+    if name == b"nobody":
+        raise RuntimeError("whom?")
     return wireprototypes.bytesresponse(b"hello " + name)
 """
 
@@ -41,11 +43,18 @@ def test_command_of_an_extension_is_logged_by_its_name(tmp_path: Path) -> None:
     extension.write_text(EXTENSION)
     repository = bridged(tmp_path / "r", f"[extensions]\ngreeting = {extension}\n")
     app = make_app(repository, settings=Settings(log=Log(access=str(log), format="json")))
-    targets = ("/?cmd=greet&name=you", "/?cmd=heads", "/?cmd=gr%0aeet", "/?cmd=nosuch")
-    bodies = [ask(app, Client("GET", target))[0].body for target in targets]
-    assert bodies[0] == b"hello you"
+    targets = (
+        "/?cmd=greet&name=you",
+        "/?cmd=greet&name=nobody",
+        "/?cmd=heads",
+        "/?cmd=gr%0aeet",
+        "/?cmd=nosuch",
+    )
+    replies = [ask(app, Client("GET", target))[0] for target in targets]
+    assert replies[0].body == b"hello you"
+    assert [reply.status for reply in replies[:2]] == [200, 500]
     lines = [json.loads(line) for line in log.read_text().splitlines()]
-    assert [line["command"] for line in lines] == ["greet", "heads", None, None]
+    assert [line["command"] for line in lines] == ["greet", "greet", "heads", None, None]
 
 
 def test_settings_of_web_hold(tmp_path: Path) -> None:
