@@ -92,9 +92,7 @@ def entry(field: int, value: int, number: int = 1) -> Damage:
 LENGTH, BASE, LINK, P1, P2 = 8, 16, 20, 24, 28
 GENERAL = (empty, short, half, zeros, garbage, longer)
 ENTRIES = tuple(
-    entry(field, value)
-    for field in (LENGTH, BASE, LINK, P1, P2)
-    for value in (-7, 2**31 - 1)
+    entry(field, value) for field in (LENGTH, BASE, LINK, P1, P2) for value in (-7, 2**31 - 1)
 )
 
 # File, damage, what can't be answered any more, and whether the log can tell at which byte.
@@ -238,8 +236,7 @@ def test_any_damage_is_told_with_its_path_and_never_badly(patient: Patient) -> N
     assert len(names) > 20
     for name in names:
         data = (patient.path / ".hg" / name).read_bytes()
-        for damage in GENERAL if data else ():
+        is_index = name.endswith(".i") and len(data) > 192 and name.startswith("store/")
+        damages: list[Damage] = [*(GENERAL if data else ()), *(ENTRIES if is_index else ())]
+        for damage in damages:
             patient.examine(name, damage)
-        if name.endswith(".i") and len(data) > 192 and name.startswith("store/"):
-            for damage in ENTRIES:
-                patient.examine(name, damage)
