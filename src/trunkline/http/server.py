@@ -163,7 +163,7 @@ def begin(app: App, ready: Semaphore) -> None:
 
 def cut(app: App) -> None:
     app.log_running()
-    interrupt_shared_pool()
+    interrupt_shared_pool(CUT_SECONDS / 2)
     leave()
 
 

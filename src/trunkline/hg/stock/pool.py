@@ -18,6 +18,7 @@ from trunkline.hg.stock.process import Process
 from trunkline.hg.stock.stdio import StdioServer
 
 CLOSE_SECONDS = 5.0  # for processes to end by themselves when their stdin is closed
+POLL_SECONDS = 0.02
 
 # Given before the operator's own overrides, so those win.
 _CONFIG = (
@@ -148,10 +149,13 @@ class Pool:
         if reaper is not None:
             reaper.join()
 
-    def interrupt(self) -> None:
-        """SIGTERM to all, without waiting: of a worker that is being cut off itself."""
+    def interrupt(self, seconds: float) -> None:
+        """SIGTERM to all, and wait for their end, but no longer than that."""
         for server in self._all():
             server.process.interrupt()
+        deadline = time.monotonic() + seconds
+        while self.pids and time.monotonic() < deadline:
+            time.sleep(POLL_SECONDS)
 
     @property
     def pids(self) -> set[int]:
