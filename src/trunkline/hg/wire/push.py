@@ -25,7 +25,10 @@ def check_push(request: Request) -> None:
 
 
 def pushkey(exchange: Exchange, arguments: Arguments) -> Text:
-    return Text(exchange.ask_bridge(b"pushkey", dict(arguments.named)))
+    """What follows in the same batch sees what it did."""
+    reply = exchange.ask_bridge(b"pushkey", dict(arguments.named))
+    exchange.look_again()
+    return Text(reply)
 
 
 def unbundle(exchange: Exchange, arguments: Arguments) -> Reply:

@@ -1,0 +1,84 @@
+"""A repository that clients push to, and what they are told there."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.compat.hg import INSTALLED, Finished, Hg
+from tests.compat.history import verify
+from tests.compat.serving import Serve, Serving
+
+# To let everybody push, in the words of each server.
+ALLOW = {
+    False: ("--allow-write", "anonymous"),
+    True: ("--config", "web.push_ssl=no", "--config", "web.allow-push=*"),
+}
+
+
+@dataclass(frozen=True)
+class Target:
+    """`home` is where clones go."""
+
+    repository: Path
+    server: Serving
+    home: Path
+
+    @property
+    def url(self) -> str:
+        return self.server.url
+
+    def clone(self, hg: Hg, name: str = "clone") -> Path:
+        path = self.home / name
+        hg("clone", "--quiet", self.url, path)
+        return path
+
+    def nodes(self, revset: str = "all()") -> list[bytes]:
+        return INSTALLED("log", "-r", revset, "-T", "{node}\n", cwd=self.repository).split()
+
+    def shown(self, template: str, revset: str = "all()") -> bytes:
+        return INSTALLED("log", "-r", revset, "-T", template, cwd=self.repository)
+
+    def check(self) -> None:
+        """Sound, and nothing is left lying about. Raises: AssertionError."""
+        verify(INSTALLED, self.repository)
+        store = self.repository / ".hg/store"
+        assert not (store / "journal").exists()
+        assert not (store / "lock").is_symlink()
+        self.server.check_log()
+
+
+def make_repository(path: Path, hgrc: str = "", *options: str) -> Path:
+    """Two public changesets."""
+    INSTALLED("init", *options, path)
+    with (path / ".hg/hgrc").open("a") as file:
+        file.write(hgrc)
+    for name in ("one", "two"):
+        (path / name).write_text(f"{name}\n")
+        INSTALLED(
+            "commit", "-q", "-A", "-m", name, "-d", "0 0", "--config", "hooks.commit=", cwd=path
+        )
+    INSTALLED("phase", "--public", "-r", "all()", cwd=path)
+    return path
+
+
+def start(repository: Path, serve_own: Serve, home: Path, is_stock: bool = False) -> Target:
+    return Target(repository, serve_own(repository, *ALLOW[is_stock], stock=is_stock), home)
+
+
+def commit(hg: Hg, clone: Path, name: str, *options: str) -> bytes:
+    """Its node."""
+    (clone / name).write_text(f"{name}\n")
+    hg("commit", "-q", "-A", "-m", name, "-d", "0 0", *options, cwd=clone)
+    return hg("log", "-r", ".", "-T", "{node}", cwd=clone)
+
+
+def copy(repository: Path, name: str) -> Path:
+    target = repository.with_name(name)
+    shutil.copytree(repository, target, symlinks=True)
+    return target
+
+
+def said(done: Finished) -> bytes:
+    return done.out + done.err
