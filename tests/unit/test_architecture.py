@@ -26,6 +26,7 @@ FOLDERS = (
     "trunkline.web",
     "trunkline.hg.wire",
     "trunkline.hg.bundle",
+    "trunkline.hg.large",
     "trunkline.hg.stock",
     "trunkline.config",
     "trunkline.compression",

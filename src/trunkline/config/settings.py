@@ -195,8 +195,23 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         int, unit("seconds", "For all of such arguments of one request: 408.", ge=1)
     ] = 300
     push_bytes: Annotated[
-        int, unit("bytes", "Of a pushed bundle: 413 if announced, else a cut push.", ge=1)
+        int,
+        unit(
+            "bytes",
+            "Of a pushed bundle, and of the contents of a large file that is sent: 413 if "
+            "announced, else a cut push.",
+            ge=1,
+        ),
     ] = 16 * GiB
+    lfs_batch_bytes: Annotated[
+        int,
+        unit(
+            "bytes",
+            "Of a list of large files (LFS) that a client asks for or is about to send: 413. Each "
+            "takes about 100, and Mercurial sends one list for a whole push.",
+            ge=1,
+        ),
+    ] = 8 * MiB
     other_body_bytes: Annotated[
         int, unit("bytes", "Of any other body, which nobody reads: 413.", ge=0)
     ] = 1 * MiB

@@ -26,7 +26,7 @@ from trunkline.http.body import Receive, RequestBody, Send
 from trunkline.http.door import Bridged, Door, Errand, States, Way
 from trunkline.http.failure import explain, for_people, log_broken
 from trunkline.http.fresh import Fresh
-from trunkline.http.incoming import read_arguments, read_push_arguments
+from trunkline.http.incoming import read_arguments, read_message, read_push_arguments
 from trunkline.http.limits import ArgumentBytes, Guests, Held
 from trunkline.http.roots import Roots
 from trunkline.http.send import Begun, BrokenReply, Sent, send_stream, send_whole
@@ -181,7 +181,7 @@ class App:
             way = self._door.way(visit)
             command = line.command = way.shown_command
             with self._argument_bytes.holding(guest) as held:
-                if way.has_payload and visit.method == "POST":
+                if way.has_payload(visit.method):
                     made = await self._push(visit, way, body, held, guest)
                 else:
                     made = await self._ask(visit, way, body, held, guest, work)
@@ -195,7 +195,8 @@ class App:
     async def _ask(
         self, visit: Visit, way: Way, body: RequestBody, held: Held, guest: str, work: Work
     ) -> Made:
-        arguments = await read_arguments(visit, body, self._settings.limits, held)
+        read = read_message if way.has_message else read_arguments
+        arguments = await read(visit, body, self._settings.limits, held)
         errand = Errand(visit, way, arguments, work=work)
         if self._door.is_quick(visit, way, arguments):
             assert self._fresh is not None
@@ -203,7 +204,7 @@ class App:
             if answer is not None:
                 return Made(answer)
         assert self._page_threads is not None
-        if way.command is None:
+        if way.is_page:
             return await attend(self._page_threads.lane(guest), body, self._work, errand)
         if not (way.is_push or self._door.is_bridged(way)):
             assert self._threads is not None

@@ -20,6 +20,7 @@ from trunkline.hg.wire.request import Request
 from trunkline.hg.wire.served import Served
 from trunkline.hg.wire.state import State
 from trunkline.hg.wire.table import COMMANDS
+from trunkline.http import lfs
 from trunkline.http.access import Refusal, why_not_pull, why_not_push, why_not_read
 from trunkline.http.catalogue import Catalogue
 from trunkline.http.failure import refuse
@@ -40,20 +41,16 @@ BRIDGED_LIMIT = 10_000  # places that are remembered as bridged
 
 PAGE_METHODS = ("GET", "HEAD")
 WIRE_METHODS = ("GET", "HEAD", "POST")
-PAYLOAD_COMMAND = b"unbundle"
-
-# Where clients of an LFS repository ask for large contents. 400: they then tell their user to check
-# whether the server serves them. Source: hg 7.2.4, hgext/lfs/blobstore.py.
-LFS_NAMES = (".git", "info", "lfs")
-LFS_WORDS = "the contents of large files (LFS) aren't served here; lfs.url can name who does"
+PAYLOAD_COMMANDS = (b"unbundle", b"putlfile")
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Where a request wants to go. `command` is None for a page."""
+    """Where a request wants to go. `command` is None for a page, and for what is a `wish`."""
 
     names: tuple[str, ...]
     command: bytes | None
+    wish: lfs.Wish | None = None
 
     @property
     def shown_command(self) -> str:
@@ -63,7 +60,8 @@ class Way:
     @property
     def is_push(self) -> bool:
         command = COMMANDS.get(self.command or b"")
-        return command is not None and command.permission is Permission.PUSH
+        is_push = command is not None and command.permission is Permission.PUSH
+        return is_push or self.command in PAYLOAD_COMMANDS
 
     @property
     def is_short(self) -> bool:
@@ -76,8 +74,19 @@ class Way:
         )
 
     @property
-    def has_payload(self) -> bool:
-        return self.command == PAYLOAD_COMMAND
+    def is_page(self) -> bool:
+        return self.command is None and self.wish is None
+
+    @property
+    def has_message(self) -> bool:
+        """Whether its body is one text, which is read as a whole."""
+        return self.wish is not None and self.wish.has_message
+
+    def has_payload(self, method: str) -> bool:
+        """Whether a body of any length may come, which is taken as it comes."""
+        if self.wish is not None:
+            return method == "PUT"
+        return self.command in PAYLOAD_COMMANDS and method == "POST"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +133,11 @@ class Door:
         limits = self._settings.limits
         if len(visit.query) > limits.query_bytes:
             raise PeerError(f"the query is longer than {limits.query_bytes} bytes", status=414)
+        wish = lfs.parse_wish(visit.raw_path)
+        if wish is not None:
+            lfs.check_method(wish, visit.method)
+            return Way(parse_path(wish.base or b"/", limits), None, wish)
         names = parse_path(visit.raw_path, limits)
-        if ".git" in names and names[(at := names.index(".git")) : at + 3] == LFS_NAMES:
-            raise PeerError(LFS_WORDS)
         command = requested_command(visit.query) if b"cmd=" in visit.query else None
         if visit.method not in (PAGE_METHODS if command is None else WIRE_METHODS):
             raise PeerError(f"nothing here answers to {visit.method[:20]}", status=405)
@@ -148,16 +159,16 @@ class Door:
     def answer(self, errand: Errand) -> Answer:
         """Raises: PeerError, StoreError, SettingsError; Bridged, of an errand that mayn't wait."""
         visit, way = errand.visit, errand.way
-        if way.command is None:
-            place = self._roots.find(way.names)
-            if place is None:
-                return self._index(way.names, visit)
-            served = self._handles.get(place.path, place.identity)
-            return self._landing(served, place.name, visit)
         place = self._roots.find(way.names)
         if place is None:
+            if way.is_page:
+                return self._index(way.names, visit)
             raise PeerError(NOT_FOUND, status=404)
         served = self._handles.get(place.path, place.identity)
+        if way.is_page:
+            return self._landing(served, place.name, visit)
+        if way.wish is not None:
+            return self._large_files(served, errand, way.wish)
         return self._command(served, errand, None)
 
     def quick_answer(self, errand: Errand, fresh: States) -> Answer | None:
@@ -217,6 +228,13 @@ class Door:
                 reply = self._pull(way, request, state)
         reply.headers.append((b"server", self._server_header_of(served)))
         return reply
+
+    def _large_files(self, served: Served, errand: Errand, wish: lfs.Wish) -> Answer:
+        visit = errand.visit
+        asked = lfs.read_asked(visit, wish, errand.arguments, errand.payload, errand.work)
+        why_no_pull, why_no_push = self._refusals(served, "POST", visit.scheme)
+        refusal = why_no_push if asked.is_writing else why_no_pull
+        return refuse(refusal, "") if refusal is not None else lfs.answer(served, asked)
 
     def _state(self, served: Served, errand: Errand) -> State:
         """Raises: Bridged."""

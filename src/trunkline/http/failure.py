@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 
 from trunkline.errors import NotNative, PeerError, SettingsError, StoreError, TrunklineError
+from trunkline.hg.large.batch import JSON, format_message
 from trunkline.hg.wire.answer import Answer
 from trunkline.hg.wire.negotiate import MEDIA_TYPE_0_1, MEDIA_TYPE_ERROR
 from trunkline.http.access import Refusal
@@ -49,13 +50,22 @@ def peer_failure(error: PeerError, command: str) -> Answer:
 
 
 def for_people(answer: Answer, headers: Mapping[bytes, bytes]) -> Answer:
-    """The same as a page, if a browser asks."""
+    """The same as a page, if a browser asks, and in JSON, if a client of LFS does."""
+    if JSON in headers.get(b"accept", b""):
+        return in_json(answer)
     if b"text/html" not in headers.get(b"accept", b""):
         return answer
     assert isinstance(answer.body, Bytes)
     page = error_page(answer.status, answer.body.data.decode("utf-8", "replace"))
     kept = [header for header in answer.headers if header != TEXT]
     return Answer(page.status, [*page.headers, *kept], Bytes(page.html), answer.command)
+
+
+def in_json(answer: Answer) -> Answer:
+    assert isinstance(answer.body, Bytes)
+    data = format_message(answer.body.data.decode("utf-8", "replace").strip())
+    headers = [(b"content-type", JSON), *(header for header in answer.headers if header != TEXT)]
+    return Answer(answer.status, headers, Bytes(data), answer.command)
 
 
 def log_broken(error: BaseException, what: str, sent: int) -> None:
