@@ -35,7 +35,8 @@ class Repository:
 class Case:
     """`config` goes to both servers; `run` is timed from outside, its figures are its own.
 
-    `dataset`: the repository that it needs, when that isn't the run's.
+    `dataset`: the repository that it needs, when that isn't the run's. `missing`: the server has a
+    fresh copy without so many of the newest changesets; None: it has the repository itself.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Case:
     config: tuple[str, ...]
     run: Callable[[Server, Repository], Figures]
     dataset: str = ""
+    missing: int | None = None
 
 
 def read_bundle(server: Server, headers: dict[str, str]) -> Figures:
@@ -129,6 +131,30 @@ def real_clone(*options: str) -> Callable[[Server, Repository], Figures]:
     return run
 
 
+def real_push(server: Server, repository: Repository) -> Figures:
+    """The stock client, with all of the repository; the server must have it all afterwards."""
+    command = [bin_path("hg"), "-R", str(repository.path), "push", "--quiet", "--force", server.url]
+    before, started = getrusage(RUSAGE_CHILDREN), time.perf_counter()
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, check=False)
+    wall, after = time.perf_counter() - started, getrusage(RUSAGE_CHILDREN)
+    assert done.returncode in (0, 1), done.stderr  # 1: there was nothing to push
+    connection = Connection(server.port)
+    try:
+        reading = connection.get("/?cmd=heads", {})
+    finally:
+        connection.close()
+    assert set(reading.body.decode().split()) == set(repository.heads), "the server has other heads"
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"client_cpu_s": used, "wall_s": wall}
+
+
+PUSHABLE = ("web.push_ssl=no", "web.allow-push=*")
+
+
+def pushing(name: str, title: str, missing: int) -> Case:
+    return Case(name, title, PUSHABLE, real_push, "push", missing)
+
+
 def engine(name: str, level: int | None = None) -> tuple[str, ...]:
     config = (f"server.compressionengines={name}",)
     return config if level is None else (*config, f"server.{name}level={level}")
@@ -155,5 +181,8 @@ CASES = {
         Case("client-zstd-10", "hg clone, zstd 10", engine("zstd", 10), real_clone()),
         Case("client-zlib", "hg clone, zlib", engine("zlib"), real_clone()),
         Case("client-stream", "hg clone --stream", (), real_clone("--stream")),
+        pushing("push-1", "hg push of 1 changeset", 1),
+        pushing("push-2000", "hg push of 2,000 changesets", 2000),
+        pushing("push-nothing", "hg push with nothing to push", 0),
     )
 }

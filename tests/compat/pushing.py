@@ -52,14 +52,14 @@ class Target:
 def make_repository(path: Path, hgrc: str = "", *options: str) -> Path:
     """Two public changesets."""
     INSTALLED("init", *options, path)
-    with (path / ".hg/hgrc").open("a") as file:
-        file.write(hgrc)
     for name in ("one", "two"):
         (path / name).write_text(f"{name}\n")
         INSTALLED(
             "commit", "-q", "-A", "-m", name, "-d", "0 0", "--config", "hooks.commit=", cwd=path
         )
     INSTALLED("phase", "--public", "-r", "all()", cwd=path)
+    with (path / ".hg/hgrc").open("a") as file:
+        file.write(hgrc)
     return path
 
 

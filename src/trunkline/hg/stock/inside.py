@@ -6,6 +6,7 @@ Adds the command `debugtrunkline`, which is `serve --stdio` that takes --config 
 no option at all, so that it can be offered to strangers), and to its protocol one request: by
 `trunkline` a warm process forgets all that it has read of the repository, and learns who asks, so
 that hooks and `acl` see the HG_URL, REMOTE_USER and REMOTE_ADDR that they would see behind hgweb.
+What a killed process left of a transaction is rolled back by the next push.
 Stream clones are refused where they would carry changesets that the served view leaves out.
 """
 
@@ -25,10 +26,28 @@ testedwith = b"6.1 6.3 6.5 6.9 7.0 7.1 7.2"
 cmdtable = {}  # type: ignore[var-annotated]
 command = registrar.command(cmdtable)
 
+# Of the whole process, so that hooks which are programs have them, too; all other words of a
+# request are only for hooks in Python, as behind hgweb.
 _ENVIRONMENT = (b"REMOTE_USER", b"REMOTE_ADDR")
+_NOT_ENVIRONMENT = (b"url", b"protocaps")
 _url = [b""]
 # Read at once, the changelog first, so that what is asked from here on is of one state.
 _STATE = ("changelog", "_phasecache", "obsstore", "_bookmarks")
+
+
+def reposetup(ui, repo):  # type: ignore[no-untyped-def]
+    """A push after one that was killed rolls that back first, as `hg recover` does."""
+    if not repo.local():
+        return
+
+    class recovering(repo.__class__):  # type: ignore[misc,name-defined]
+        def transaction(self, desc, report=None):  # type: ignore[no-untyped-def]
+            # Whoever begins one has the store's lock, so nobody else can be in the middle of it.
+            if self.currenttransaction() is None and self.svfs.exists(b"journal"):
+                self.recover()
+            return super().transaction(desc, report=report)
+
+    repo.__class__ = recovering
 
 
 @command(b"debugtrunkline", [], b"")
@@ -57,6 +76,8 @@ def begin(repo, proto, others):  # type: ignore[no-untyped-def]
         if name in others:
             encoding.environ[name] = others[name]
     proto._protocaps = set(others.get(b"protocaps", b"").split())
+    said = {name: value for name, value in others.items() if name not in _NOT_ENVIRONMENT}
+    repo.ui.environ = {**encoding.environ, **said}
     bare = repo.unfiltered()
     bare.invalidate(clearfilecache=True)
     bare.invalidatedirstate()

@@ -112,7 +112,7 @@ class Exchange:
     def caller(self) -> Caller:
         request = self.request
         proto = numbered_header(request.headers, b"x-hgproto")
-        return Caller(request.user, request.address, request.scheme, proto)
+        return Caller(request.user, request.address, request.scheme, proto, request.method)
 
 
 def may_see_hidden(config: HgConfig, user: str | None) -> bool:
