@@ -103,7 +103,7 @@ class StoreFolder:
         lengths: dict[bytes, int] = {}
         for line in data.split(b"\n")[:-1]:
             name, _, length = line.partition(b"\0")
-            if length.isdigit():
+            if length.isdigit() and len(length) < 20:
                 lengths[name] = int(length)
         return lengths
 
