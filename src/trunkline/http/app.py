@@ -196,7 +196,7 @@ class App:
         self, visit: Visit, way: Way, body: RequestBody, held: Held, guest: str, work: Work
     ) -> Made:
         arguments = await read_arguments(visit, body, self._settings.limits, held)
-        errand = Errand(visit, way, arguments, work=work)
+        errand = Errand(visit, way, arguments, None, work)
         if self._door.is_quick(visit, way, arguments):
             assert self._fresh is not None
             answer = self._door.quick_answer(errand, self._fresh)
@@ -210,7 +210,7 @@ class App:
             with contextlib.suppress(Bridged):
                 return await attend(self._threads.lane(guest), body, self._work, errand)
         assert self._bridge_threads is not None
-        errand = replace(errand, may_wait=True)
+        errand.may_wait = True
         return await attend(self._bridge_threads.lane(guest), body, self._work, errand)
 
     async def _push(
