@@ -118,6 +118,7 @@ TABLE: list[tuple[str, Damage, str, bool]] = [
     ("store/data/a.i", zeros, "clone stream_out stream", True),
     ("store/data/a.i", entry(LENGTH, -7), "clone", True),
     ("store/data/a.i", entry(BASE, 1000), "clone", True),
+    ("store/data/a.i", entry(BASE, -2), "clone", True),
     ("store/data/a.i", entry(LINK, 1000), "clone", True),
     ("store/data/a.i", entry(P1, 1000), "clone", True),
     ("store/data/big.i", half, "clone", True),
