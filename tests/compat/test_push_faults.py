@@ -224,10 +224,9 @@ class Slow:
         self.__exit__()
         return self.done[0]
 
-    def push_again(self) -> bytes:
-        told = INSTALLED("push", cwd=self.clone)
+    def push_again(self) -> None:
+        INSTALLED("push", cwd=self.clone)
         assert len(self.target.nodes()) == len(self.before) + 1
-        return told
 
 
 def test_hg_killed_in_mid_push_is_recovered_from_by_the_next_push(
@@ -245,8 +244,9 @@ def test_hg_killed_in_mid_push_is_recovered_from_by_the_next_push(
     assert request(target.server.address, "/?cmd=heads").body.strip() == slow.before[-1]
     INSTALLED("clone", "-q", target.url, tmp_path / "reader")
     verify(INSTALLED, tmp_path / "reader")
-    assert b"remote: rolling back interrupted transaction\n" in slow.push_again()
+    slow.push_again()
     target.check()
+    assert "what was left of an interrupted push is undone" in target.server.log()
 
 
 def test_hg_killed_in_mid_push_is_recovered_from_by_hg_recover(make: Make, tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def test_a_worker_killed_in_mid_body_leaves_nothing(make: Make, tmp_path: Path) 
     with socket.create_connection((host, int(port)), timeout=60) as wire:
         head = f"POST {UNBUNDLE} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
         wire.sendall(head.encode() + body[:2_000_000])
-        (hg,) = wait_for(lambda: [p for p in bridged(target.server) if is_locked(target)][:1])
+        (hg,) = wait_for(lambda: bridged(target.server)[:1])
         kill_worker(target)
         wait_for(lambda: [] if is_alive(hg) else [1])
     wait_for(lambda: [1] if answers(target) else [])

@@ -7,6 +7,7 @@ Differs from hgweb in this: hooks run with HGPLAIN=1 and HGENCODING=utf-8.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -27,8 +28,11 @@ from trunkline.hg.stock.stdio import (
 )
 from trunkline.reply import Bytes, Stream
 
+log = logging.getLogger(__name__)
+
 BLOCK_SIZE = READ_SIZE  # bytes of a block of a stream, the last one may be smaller
 _BUNDLE2 = b"HG2"
+_ROLLED_BACK = b"rolling back interrupted transaction\n"  # see `inside.reposetup`
 
 
 class Bridge:
@@ -176,6 +180,8 @@ class Blocks(Iterator[bytes]):
             return block
         status = server.process.finish(FINISH_SECONDS)
         self.words = server.process.take_words()
+        if _ROLLED_BACK in self.words:
+            log.warning("%s: what was left of an interrupted push is undone", self._place.root)
         self._server = None
         self._pool.forget(self._place, server)
         if status != 0:

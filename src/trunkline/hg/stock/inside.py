@@ -50,12 +50,20 @@ def reposetup(ui, repo):  # type: ignore[no-untyped-def]
     repo.__class__ = recovering
 
 
+class pushres(wireprototypes.pushres):  # type: ignore[misc]
+    """A bundle2 that asks for no reply has no result: it was taken, or an error is on its way."""
+
+    def __init__(self, res, output):  # type: ignore[no-untyped-def]
+        super().__init__(1 if res is None else res, output)
+
+
 @command(b"debugtrunkline", [], b"")
 def serve(ui, repo):  # type: ignore[no-untyped-def]
     """answer Trunkline's bridge on stdin and stdout"""
     ssh = wireprotoserver.sshv1protocolhandler
     client = ssh.client
     ssh.client = lambda self: _url[0] or client(self)
+    wireprototypes.pushres = pushres
     allowed = streamclone.allowservergeneration
     streamclone.allowservergeneration = lambda repo: (
         allowed(repo) and hides_nothing(repo)  # type: ignore[no-untyped-call]
