@@ -147,7 +147,8 @@ class ConfigReader:
             told = run_once(self.hg, [b"config", b"--debug"])
             if told.status != 0:
                 raise StoreError(f"Mercurial can't start: {_last_line(told.errors)}", self.hg)
-            watched = with_includes(_base_files(told.output))
+            # `sudo -u hg` may leave HOME at another's: that stops nothing.
+            watched = with_includes(_base_files(told.output), must_be_readable=False)
             signature = sign(watched)
             self._server.restart()  # it read these files at its start, and not since
             self._base = _Base(base.generation + 1, watched, signature, environment)
