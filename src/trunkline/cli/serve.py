@@ -66,7 +66,8 @@ def serve(
     each is served under its own base name. Without a PATH: those of the settings file, else the
     current folder.
 
-    Prints `listening on http://HOST:PORT` when it is ready.
+    Prints `listening on http://HOST:PORT` (or `unix:PATH`) when it is ready. SIGTERM and SIGINT
+    let running replies end; SIGHUP has the access log opened anew.
     """
     try:
         settings = read_file(settings_file) if settings_file else Settings()
