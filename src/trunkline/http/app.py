@@ -32,7 +32,7 @@ from trunkline.http.reset import reset_when_closed
 from trunkline.http.roots import Roots
 from trunkline.http.send import Begun, BrokenReply, Sent, send_stream, send_whole
 from trunkline.http.threads import Lane, Threads
-from trunkline.http.visit import Scope, Visit, read_visit
+from trunkline.http.visit import Scope, Visit, describe, read_visit
 from trunkline.reply import Bytes, Span, Stream
 from trunkline.work import Work
 
@@ -338,7 +338,3 @@ def close_quietly(pieces: Pieces | None) -> None:
     if pieces is not None:
         with contextlib.suppress(Exception):
             pieces.close()
-
-
-def describe(visit: Visit) -> str:
-    return f"{visit.method} {visit.raw_path.decode('latin-1')}"
