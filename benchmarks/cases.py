@@ -140,7 +140,7 @@ def real_push(server: Server, repository: Repository) -> Figures:
     assert done.returncode in (0, 1), done.stderr  # 1: there was nothing to push
     connection = Connection(server.port)
     try:
-        reading = connection.get("/?cmd=heads", {})
+        reading = connection.get("/?cmd=heads", {}, keep=True)
     finally:
         connection.close()
     assert set(reading.body.decode().split()) == set(repository.heads), "the server has other heads"

@@ -23,13 +23,13 @@ from trunkline.hg.wire.table import COMMANDS
 from trunkline.http import lfs
 from trunkline.http.access import Refusal, why_not_pull, why_not_push, why_not_read
 from trunkline.http.catalogue import Catalogue
-from trunkline.http.failure import refuse
+from trunkline.http.failure import refuse, refuse_push
 from trunkline.http.fresh import Fresh
 from trunkline.http.handles import Handles
 from trunkline.http.quick import HEADERS_LIMIT, REQUEST_LIMIT, NotQuick, Quick, QuickWork
 from trunkline.http.roots import Roots, mount_paths
 from trunkline.http.url_path import NOT_FOUND, parse_path
-from trunkline.http.visit import Visit
+from trunkline.http.visit import Visit, describe
 from trunkline.reply import Bytes
 from trunkline.web.landing import landing_page
 from trunkline.web.pages import Page, Row, error_page, index_page
@@ -209,7 +209,7 @@ class Door:
         why_no_pull, why_no_push = self._refusals(served, visit.method, visit.scheme)
         refusal = why_no_push if way.is_push else why_no_pull
         if refusal is not None:
-            reply = refuse(refusal, way.shown_command)
+            reply = self._refuse(refusal, visit, way)
         else:
             request = Request(
                 method=visit.method,
@@ -236,6 +236,11 @@ class Door:
         why_no_pull, why_no_push = self._refusals(served, "POST", visit.scheme)
         refusal = why_no_push if asked.is_writing else why_no_pull
         return refuse(refusal, "") if refusal is not None else lfs.answer(served, asked)
+
+    def _refuse(self, refusal: Refusal, visit: Visit, way: Way) -> Answer:
+        if way.is_push:
+            return refuse_push(refusal, describe(visit), way.shown_command)
+        return refuse(refusal, way.shown_command)
 
     def _state(self, served: Served, errand: Errand) -> State:
         """Raises: Bridged."""

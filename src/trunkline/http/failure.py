@@ -83,6 +83,18 @@ def refuse(refusal: Refusal, command: str) -> Answer:
     return Answer(refusal.status, headers, Bytes(b"0\n%s\n" % refusal.text.encode()), command)
 
 
+def refuse_push(refusal: Refusal, what: str, command: str) -> Answer:
+    """In a form that a stock client shows: of another status than 200 it shows the number alone, as
+    what follows that in HTTP can't be ours (stock's server writes its words there). So, too, of a
+    401 as long as nobody can log in.
+    """
+    if refusal.status == HTTPStatus.METHOD_NOT_ALLOWED:
+        return refuse(refusal, command)
+    log.warning("%s: %s refused: %s [%s]", what, command, refusal.text, refusal.rule)
+    words = Bytes(refusal.text.encode() + b"\n")
+    return Answer(200, [(b"content-type", MEDIA_TYPE_ERROR)], words, command)
+
+
 def text_answer(status: int, text: str, command: str = "") -> Answer:
     line = " ".join(text.split()).encode("utf-8", "backslashreplace") + b"\n"
     return Answer(status, [TEXT], Bytes(line), command)
