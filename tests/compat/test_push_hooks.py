@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.compat.hg import INSTALLED, Hg
-from tests.compat.history import bookmarks
+from tests.compat.history import bookmarks, verify
 from tests.compat.pushing import Target, commit, copy, make_repository, said, start
 from tests.compat.rawhttp import request
 from tests.compat.serving import Serve
@@ -67,9 +67,9 @@ def test_what_hooks_print_is_shown_as_the_stock_server_shows_it(
         target = start(served, serve_own, tmp_path, is_stock)
         done = hg.run("push", "-B", "mark", target.url, cwd=source)
         hg("phase", "--force", "--draft", "-r", "tip", cwd=source)
+        verify(INSTALLED, served)
         lines = said(done).replace(target.url.encode(), b"URL").splitlines()
         told.append(sorted(line for line in lines if not line.startswith(VERBOSE)))
-        target.check()
     ours, theirs = told
     assert ours == theirs
     assert "remote: gr\u00fc\u00dfe ".encode() + b"\xe9" in ours

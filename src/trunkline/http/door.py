@@ -258,6 +258,8 @@ class Door:
 
     def _pull(self, way: Way, request: Request, state: State) -> Answer:
         begun = time.perf_counter()
+        if announces_push(way, request):
+            state.served.bridge.make_ready()
         kept = kept_answer(state, request)
         reply = kept or answer(state.served, request, state)
         if state.snapshot is not None and way.is_short:
@@ -305,6 +307,14 @@ class Door:
             return clean_header(value) if value else self.server_header
 
         return served.keep("server header", served.config, make)
+
+
+def announces_push(way: Way, request: Request) -> bool:
+    """Phases by themselves are what clients ask for when they are going to push.
+    Source: hg 7.2.4, mercurial/exchange.py (_pushdiscoveryphase).
+    """
+    is_phases = way.command == b"listkeys" and request.body == b"namespace=phases"
+    return is_phases and request.may_push
 
 
 def page_answer(page: Page) -> Answer:

@@ -16,8 +16,9 @@ from tests.unit.http.driving import Client, Reply, ask, busy, get, make_app, pos
 
 from trunkline import __version__
 from trunkline.config.settings import Limits, Log, Server, Settings
+from trunkline.hg.wire.request import Request
 from trunkline.http.app import ATTEND_SECONDS, App
-from trunkline.http.door import Errand, States, Way
+from trunkline.http.door import Errand, States, Way, announces_push
 from trunkline.http.fresh import Fresh
 from trunkline.http.send import BrokenReply
 from trunkline.http.visit import Visit
@@ -819,3 +820,19 @@ def test_lifespan_opens_and_closes(made: Path) -> None:
     asyncio.run(run())
     assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
     assert ready == [True]
+
+
+@pytest.mark.parametrize(
+    ("command", "body", "may_push", "expected"),
+    [
+        (b"listkeys", b"namespace=phases", True, True),
+        (b"listkeys", b"namespace=phases", False, False),
+        (b"listkeys", b"namespace=bookmarks", True, False),
+        (b"heads", b"namespace=phases", True, False),
+    ],
+)
+def test_who_asks_for_phases_and_may_push_is_going_to(
+    command: bytes, body: bytes, may_push: bool, expected: bool
+) -> None:
+    request = Request("POST", body=body, may_push=may_push)
+    assert announces_push(Way((), command), request) == expected

@@ -9,10 +9,8 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import threading
 from collections.abc import Iterator, Sequence
 
-from trunkline.config.hgconfig import HgConfig
 from trunkline.errors import StoreError
 from trunkline.hg.stock.caller import ANYONE, Caller
 from trunkline.hg.stock.commands import Command
@@ -106,16 +104,17 @@ class Bridge:
             server.process.finish(FINISH_SECONDS)  # it finds the bundle cut short, and unlocks
             self._pool.forget(self.place, server)
             raise
-        self._make_ready(server.config)
+        self.make_ready()  # for the next one
         first = next(blocks, b"")
         if first.startswith(_BUNDLE2):
             return Bytes(first) if blocks.is_complete else Stream(blocks.after(first))
         return Bytes(_bundle1_reply(first + b"".join(blocks), blocks.words))
 
-    def _make_ready(self, config: HgConfig) -> None:
-        """The next push comes soon, if any; the client of this one needn't wait for that."""
-        keep = self._pool.keep_spare
-        threading.Thread(target=keep, args=(self.place, config), daemon=True).start()
+    def make_ready(self) -> None:
+        """Somebody is about to push: a process that isn't there yet is started meanwhile, which
+        nobody waits for.
+        """
+        self._pool.prepare(self.place)
 
     def pushkey(self, arguments: dict[bytes, bytes], caller: Caller = ANYONE) -> bytes:
         """b"<0 or 1>\\n" and what hooks printed."""
