@@ -17,6 +17,7 @@ from trunkline.hg.wire.replies import Raw, Text
 
 HERE, MISSING = b"0\n", b"2\n"
 STORED, FAILED = b"0\n", b"1\n"
+NO_MATCH = b"largefiles: failed to put %s into store: largefile contents do not match hash\n"
 
 
 def getlfile(exchange: Exchange, arguments: Arguments) -> Raw:
@@ -49,8 +50,7 @@ def putlfile(exchange: Exchange, arguments: Arguments) -> Text:
     except PeerError as error:
         if error.status != CORRUPT:
             raise
-        words = f"largefiles: failed to put {name} into store: {error.text}\n"
-        return Text(FAILED + words.encode())
+        return Text(FAILED + NO_MATCH % name.encode())
     return Text(STORED)
 
 
