@@ -1,0 +1,114 @@
+"""A spool file on its readers' side: one for a process, whatever the number of its readers."""
+
+from __future__ import annotations
+
+import errno
+import os
+from dataclasses import dataclass
+
+from trunkline.errors import StoreError
+from trunkline.spool.lease import Watch
+from trunkline.spool.place import Place
+from trunkline.spool.stage import Stage, stage_of
+from trunkline.spool.uses import Use
+
+READ_ONLY = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """`is_dead`: it grows no more, and its maker can't say why."""
+
+    size: int
+    stage: Stage
+    is_dead: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        return self.stage is not Stage.GROWING or self.is_dead
+
+    @property
+    def is_whole(self) -> bool:
+        return self.stage is Stage.WHOLE
+
+
+class Reading:
+    """Any thread may read; one at a time may look.
+
+    One who came when a NAME.part was whole already can't tell whether it is all on the disk, after
+    a power cut for instance: as long as its maker isn't done, it grows for them.
+    """
+
+    def __init__(self, place: Place, name: str, descriptor: int, use: Use, is_kept: bool) -> None:
+        self._place = place
+        self._name = name
+        self._descriptor = descriptor
+        self._use = use
+        self._watch = Watch(descriptor, place.is_local)
+        self._is_trusted = is_kept
+        found = os.fstat(descriptor)
+        self.inode = found.st_ino
+        self.etag = b""
+
+    def look(self) -> Look:
+        """Raises: OSError."""
+        self._use.renew()
+        found = os.fstat(self._descriptor)
+        stage = stage_of(found)
+        if stage is Stage.WHOLE:
+            self._is_trusted = self._is_trusted or self._is_kept()
+            if self._is_trusted:
+                self.etag = b'"%s-%x-%x"' % (self._name.encode(), self.inode, found.st_mtime_ns)
+                return Look(found.st_size, stage)
+            stage = Stage.GROWING
+        if stage is Stage.FAILED:
+            return Look(found.st_size, stage)
+        is_dead = self._watch.is_dead(found)
+        if not is_dead and stage_of(found) is Stage.GROWING:
+            self._is_trusted = True  # we see it become whole
+        return Look(found.st_size, stage, is_dead)
+
+    def _is_kept(self) -> bool:
+        try:
+            return os.stat(self._place.whole(self._name)).st_ino == self.inode
+        except OSError:
+            return False
+
+    def count(self) -> None:
+        self._use.count()
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Bytes that a look has shown. Raises: StoreError."""
+        self._use.renew()
+        path = self._place.part(self._name)
+        try:
+            data = os.pread(self._descriptor, size, offset)
+        except OSError as error:
+            raise StoreError(f"can't be read: {error.strerror}", path, offset) from error
+        if not data:
+            raise StoreError("has become shorter", path, offset)
+        return data
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+        self._use.close()
+
+
+def open_reading(place: Place, name: str) -> Reading | None:
+    """None: there is none. Raises: OSError for any other reason."""
+    paths = (place.whole(name), place.part(name), place.whole(name))  # it may just be renamed
+    for path in paths:
+        try:
+            descriptor = os.open(path, READ_ONLY)
+        except FileNotFoundError:
+            continue
+        try:
+            found = os.fstat(descriptor)
+            if found.st_uid != os.geteuid():
+                raise PermissionError(errno.EPERM, "belongs to another account", path)
+            is_kept = path == place.whole(name) and stage_of(found) is Stage.WHOLE
+            return Reading(place, name, descriptor, Use(place, name), is_kept)
+        except BaseException:
+            os.close(descriptor)
+            raise
+    return None
