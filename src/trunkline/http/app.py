@@ -25,11 +25,13 @@ from trunkline.http.blocks import Pieces, read_span
 from trunkline.http.body import ClientGone, Receive, RequestBody, Send
 from trunkline.http.door import Door, States, Way
 from trunkline.http.failure import explain, for_people, log_broken
+from trunkline.http.follow import Following, send_file
 from trunkline.http.fresh import Fresh
 from trunkline.http.incoming import read_arguments, read_push_arguments
 from trunkline.http.limits import ArgumentBytes, Guests
 from trunkline.http.roots import Roots
 from trunkline.http.send import Begun, BrokenReply, Sent, send_stream, send_whole
+from trunkline.http.spooled import Spooled
 from trunkline.http.threads import Threads
 from trunkline.http.visit import Scope, Visit, read_visit
 from trunkline.reply import Bytes, Span, Stream
@@ -40,7 +42,7 @@ class Made:
     """An answer; `begun` is its body when that is a stream to be sent."""
 
     answer: Answer
-    begun: Begun | None = None
+    begun: Begun | Following | None = None
 
 
 class App:
@@ -63,6 +65,7 @@ class App:
         self._threads: Threads | None = None
         self._push_threads: Threads | None = None
         self._page_threads: Threads | None = None
+        self._spooled: Spooled | None = None
         self._pushes = 0
         self._running: dict[int, tuple[Line, float]] = {}  # and when it began
         self._streams: dict[int, Sent] = {}  # by the same key
@@ -93,6 +96,7 @@ class App:
         self._threads = Threads(server.threads, "reply")
         self._push_threads = Threads(server.push_threads, "push")
         self._page_threads = Threads(server.page_threads, "page")
+        self._spooled = Spooled(self._settings.spool)
         self._threads.run(self._door.warm)
         if self._ready is not None:
             self._ready()
@@ -119,6 +123,8 @@ class App:
         for threads in (self._threads, self._push_threads, self._page_threads):
             if threads is not None:
                 threads.close()
+        if self._spooled is not None:
+            self._spooled.close()
 
     # -- one request
 
@@ -182,7 +188,15 @@ class App:
             return Made(self._door.quick_answer(visit, way, arguments, self._fresh))
         threads = self._threads if way.command is not None else self._page_threads
         assert threads is not None
-        return await threads.run(self._work, visit, way, arguments, None)
+        made = await threads.run(self._work, visit, way, arguments, None)
+        stream = made.answer.body
+        if made.begun is not None or visit.method == "HEAD" or not isinstance(stream, Stream):
+            return made
+        assert self._spooled is not None
+        following = await self._spooled.begin(stream, body)
+        if following is not None:
+            return Made(made.answer, following)
+        return await threads.run(self._begin, visit, way, made.answer)
 
     async def _push(self, visit: Visit, way: Way, body: RequestBody) -> Made:
         """What isn't wanted of the bundle is read all the same: a client that still sends when
@@ -214,11 +228,21 @@ class App:
         self, visit: Visit, way: Way, arguments: bytes, payload: Iterator[bytes] | None
     ) -> Made:
         """In a thread: the answer, and of a stream the first piece, so that what fails at once
-        still gets a status of its own.
+        still gets a status of its own. One for the spool isn't begun.
         """
-        pieces = None
         try:
             answer = self._door.answer(visit, way, arguments, payload)
+        except Exception as error:
+            return Made(self._failure(error, visit, way.shown_command))
+        assert self._spooled is not None
+        if isinstance(answer.body, Stream) and self._spooled.takes(answer.body):
+            return Made(answer)
+        return self._begin(visit, way, answer)
+
+    def _begin(self, visit: Visit, way: Way, answer: Answer) -> Made:
+        """In a thread: with the first piece of a stream."""
+        pieces = None
+        try:
             body = answer.body
             if isinstance(body, Bytes):
                 return Made(answer)
@@ -260,8 +284,15 @@ class App:
         assert self._threads is not None
         idle = self._settings.limits.send_idle_seconds
         sent = self._streams[id(line)] = Sent()
+        assert self._spooled is not None
         try:
-            await send_stream(send, body, self._threads, begun, answer.status, headers, idle, sent)
+            if isinstance(begun, Following):
+                await send_file(send, begun, answer.status, headers, idle, sent)
+            else:
+                await send_stream(
+                    send, body, self._threads, begun, answer.status, headers, idle, sent
+                )
+                self._spooled.learn(answer.body, sent.bytes)
         finally:
             del self._streams[id(line)]
         line.bytes = sent.bytes

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Lock
 
 from trunkline.errors import StoreError
 from trunkline.spool.lease import Watch
@@ -33,7 +36,7 @@ class Look:
 
 
 class Reading:
-    """Any thread may read; one at a time may look.
+    """Any thread may read, count and close; one at a time may look.
 
     One who came when a NAME.part was whole already can't tell whether it is all on the disk, after
     a power cut for instance: as long as its maker isn't done, it grows for them.
@@ -46,12 +49,18 @@ class Reading:
         self._use = use
         self._watch = Watch(descriptor, place.is_local)
         self._is_trusted = is_kept
+        self._lock = Lock()
+        self._users = 1  # who must have left before the descriptors are given back
         found = os.fstat(descriptor)
         self.inode = found.st_ino
         self.etag = b""
 
     def look(self) -> Look:
         """Raises: OSError."""
+        with self._open():
+            return self._look()
+
+    def _look(self) -> Look:
         self._use.renew()
         found = os.fstat(self._descriptor)
         stage = stage_of(found)
@@ -75,23 +84,46 @@ class Reading:
             return False
 
     def count(self) -> None:
-        self._use.count()
+        """One more request. Raises: OSError."""
+        with self._open():
+            self._use.count()
 
     def read(self, offset: int, size: int) -> bytes:
         """Bytes that a look has shown. Raises: StoreError."""
-        self._use.renew()
         path = self._place.part(self._name)
         try:
-            data = os.pread(self._descriptor, size, offset)
+            with self._open():
+                self._use.renew()
+                data = os.pread(self._descriptor, size, offset)
         except OSError as error:
             raise StoreError(f"can't be read: {error.strerror}", path, offset) from error
         if not data:
             raise StoreError("has become shorter", path, offset)
         return data
 
-    def close(self) -> None:
+    @contextmanager
+    def _open(self) -> Iterator[None]:
+        """Raises: OSError when it is closed."""
+        with self._lock:
+            if not self._users:
+                raise OSError(errno.EBADF, "is closed")
+            self._users += 1
+        try:
+            yield
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users:
+                return
         os.close(self._descriptor)
         self._use.close()
+
+    def close(self) -> None:
+        """Once. A thread that reads meanwhile may end in peace."""
+        self._leave()
 
 
 def open_reading(place: Place, name: str) -> Reading | None:

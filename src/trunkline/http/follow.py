@@ -1,0 +1,140 @@
+"""A spool file and those who follow it: one watch for all requests of this worker.
+
+A slow reader holds a socket and two pieces of the file, whoever else reads it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from trunkline.errors import StoreError
+from trunkline.http.blocks import READ_SIZE
+from trunkline.http.body import Send
+from trunkline.http.send import Headers, Sent
+from trunkline.http.threads import Threads
+from trunkline.spool.reading import Look, Reading
+from trunkline.spool.stage import Stage
+
+SHORTEST_SECONDS = 0.002  # between looks at a file that grows
+LONGEST_SECONDS = 0.05
+
+
+class Followed:
+    """For one event loop, and in its thread only. `readers` is counted by who hands it out."""
+
+    def __init__(self, reading: Reading, threads: Threads, closed: Callable[[], object]) -> None:
+        self.reading = reading
+        self.look = Look(0, Stage.GROWING)
+        self.readers = 0
+        self._threads = threads
+        self._closed = closed
+        self._waiting: set[asyncio.Future[None]] = set()
+        self._watch: asyncio.Task[None] | None = None
+
+    async def beyond(self, offset: int) -> Look:
+        """When there are bytes past `offset`, or no more will come."""
+        while self.look.size <= offset and not self.look.is_over:
+            if self._watch is None:
+                self._watch = asyncio.ensure_future(self._watching())
+            moved = asyncio.get_running_loop().create_future()
+            self._waiting.add(moved)
+            try:
+                await moved
+            finally:
+                self._waiting.discard(moved)
+        return self.look
+
+    async def _watching(self) -> None:
+        """For as long as anybody waits."""
+        pause = SHORTEST_SECONDS
+        try:
+            while self._waiting and not self.look.is_over:
+                look = await self._threads.run(self._look)
+                pause = min(pause * 2, LONGEST_SECONDS)
+                if look != self.look:
+                    self.look, pause = look, SHORTEST_SECONDS
+                    for moved in self._waiting:
+                        if not moved.done():
+                            moved.set_result(None)
+                await asyncio.sleep(pause)
+        finally:
+            self._watch = None
+
+    def _look(self) -> Look:
+        try:
+            return self.reading.look()
+        except OSError:
+            return Look(self.look.size, Stage.FAILED)
+
+    async def read(self, offset: int) -> bytes:
+        """What is there, as soon as something is; b"" at the end. Raises: StoreError."""
+        look = await self.beyond(offset)
+        if offset < look.size:
+            size = min(READ_SIZE, look.size - offset)
+            return await self._threads.run(self.reading.read, offset, size)
+        if not look.is_whole:
+            raise StoreError(f"the build of this reply broke off after {look.size} bytes")
+        return b""
+
+    def release(self) -> None:
+        """By each who was handed it."""
+        self.readers -= 1
+        if not self.readers:
+            self.reading.close()
+            self._closed()
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """One request; the first bytes are there. `gone` is done when its client is."""
+
+    file: Followed
+    gone: asyncio.Future[None]
+    headers: Headers
+
+
+async def send_file(
+    send: Send,
+    following: Following,
+    status: int,
+    headers: Headers,
+    idle_seconds: float,
+    sent: Sent,
+) -> None:
+    """As `send_stream`."""
+    file, gone = following.file, following.gone
+    pending: asyncio.Future[bytes] = asyncio.ensure_future(file.read(0))
+    try:
+        all_headers = [*headers, *following.headers]
+        await send({"type": "http.response.start", "status": status, "headers": all_headers})
+        while True:
+            await asyncio.wait((pending, gone), return_when=asyncio.FIRST_COMPLETED)
+            if gone.done():
+                sent.is_gone = True
+                return
+            data = pending.result()
+            if not data:
+                break
+            offset = sent.bytes + len(data)
+            pending = asyncio.ensure_future(file.read(offset))  # one piece ahead
+            async with asyncio.timeout(idle_seconds):
+                await send({"type": "http.response.body", "body": data, "more_body": True})
+            sent.bytes = offset
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+    except TimeoutError:
+        sent.is_gone = True
+    except Exception as failure:
+        sent.failure = failure
+    finally:
+        gone.cancel()
+        pending.cancel()
+        pending.add_done_callback(forget)
+        file.release()
+
+
+def forget(pending: asyncio.Future[bytes]) -> None:
+    """What nobody waits for may have failed, too."""
+    if not pending.cancelled():
+        pending.exception()
