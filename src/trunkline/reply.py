@@ -30,10 +30,12 @@ class Recipe:
     """For a costly stream that others may ask for as well. Units: bytes, about.
 
     `write` may be called from any thread. It costs something, so small streams go without.
+    `is_cheap`: only worth a file of its own when it is asked for more than once.
     """
 
     size: int
     write: Callable[[], Order]
+    is_cheap: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,11 @@ class Followed:
         finally:
             self._watch = None
 
+    async def refresh(self) -> None:
+        """For one who comes later: nobody may have looked for a while."""
+        if not self.look.is_over:
+            self.look = await self._threads.run(self._look)
+
     def _look(self) -> Look:
         try:
             return self.reading.look()
@@ -77,6 +82,9 @@ class Followed:
         if not look.is_whole:
             raise StoreError(f"the build of this reply broke off after {look.size} bytes")
         return b""
+
+    def is_end(self, offset: int) -> bool:
+        return self.look.is_whole and offset == self.look.size
 
     def release(self) -> None:
         """By each who was handed it."""
@@ -110,18 +118,22 @@ async def send_file(
         all_headers = [*headers, *following.headers]
         await send({"type": "http.response.start", "status": status, "headers": all_headers})
         while True:
-            await asyncio.wait((pending, gone), return_when=asyncio.FIRST_COMPLETED)
-            if gone.done():
+            if not pending.done():
+                await asyncio.wait((pending, gone), return_when=asyncio.FIRST_COMPLETED)
+            if not pending.done():
                 sent.is_gone = True
                 return
             data = pending.result()
             if not data:
                 break
             offset = sent.bytes + len(data)
-            pending = asyncio.ensure_future(file.read(offset))  # one piece ahead
+            if not file.is_end(offset):
+                pending = asyncio.ensure_future(file.read(offset))  # one piece ahead
             async with asyncio.timeout(idle_seconds):
                 await send({"type": "http.response.body", "body": data, "more_body": True})
             sent.bytes = offset
+            if file.is_end(offset):
+                break
         await send({"type": "http.response.body", "body": b"", "more_body": False})
     except TimeoutError:
         sent.is_gone = True

@@ -24,7 +24,7 @@ from trunkline.spool.trouble import Trouble
 TRIES = 3  # builders that die before the first byte, until the reply is streamed
 THREADS = 4  # they only look and read
 HELD_SECONDS = 1.0  # a file stays open for those who come together
-LARGE_LIMIT = 1000  # names of replies that turned out to be large
+NAMES_LIMIT = 1000  # that are remembered, of each kind
 
 
 def spool_terms(settings: Spool) -> Terms:
@@ -49,14 +49,15 @@ class Spooled:
         self._place: Place | None = None
         self._files: dict[str, Followed] = {}
         self._opening: dict[str, asyncio.Task[Followed | None]] = {}
-        self._large: OrderedDict[str, None] = OrderedDict()
+        self._large = Names()  # of replies that turned out to be so
+        self._asked = Names()  # once, of cheap ones
 
     def takes(self, stream: Stream) -> bool:
         """Whether it is worth the question."""
         recipe = stream.recipe
         if recipe is None or not self._settings.bytes:
             return False
-        return self._is_large(recipe) or bool(self._large)
+        return self._is_large(recipe) or not self._large.is_empty
 
     def _is_large(self, recipe: Recipe) -> bool:
         return recipe.size >= self._settings.smallest_bytes
@@ -70,9 +71,7 @@ class Spooled:
 
     def _note_large(self, written: asyncio.Future[Order]) -> None:
         if written.exception() is None:
-            self._large[written.result().name] = None
-            if len(self._large) > LARGE_LIMIT:
-                self._large.popitem(last=False)
+            self._large.add(written.result().name)
 
     async def begin(self, stream: Stream, body: RequestBody) -> Following | None:
         """None: stream it. Raises: ClientGone; PeerError when too many builds wait; StoreError."""
@@ -99,17 +98,20 @@ class Spooled:
         order = await self._threads.run(recipe.write)
         if not self._is_large(recipe) and order.name not in self._large:
             return None
+        may_make = not recipe.is_cheap or order.name in self._asked
+        self._asked.add(order.name)
         dead = 0
         for _ in range(TRIES):
-            file = await self._open(order, dead)
+            file = await self._open(order, dead, may_make)
             if file is None:
                 return None
             try:
+                await file.refresh()
                 look = await file.beyond(0)
             except BaseException:
                 file.release()
                 raise
-            if look.size or look.is_whole:
+            if not is_broken(look):
                 return file
             file.release()
             if not look.is_dead:
@@ -117,13 +119,13 @@ class Spooled:
             dead = file.reading.inode
         return None
 
-    async def _open(self, order: Order, dead: int) -> Followed | None:
+    async def _open(self, order: Order, dead: int, may_make: bool) -> Followed | None:
         """Handed out: to be released. Raises: PeerError."""
         file = self._files.get(order.name)
         if file is None or is_broken(file.look) or file.reading.inode == dead:
             opening = self._opening.get(order.name)
             if opening is None:
-                opening = asyncio.ensure_future(self._open_anew(order, dead))
+                opening = asyncio.ensure_future(self._open_anew(order, dead, may_make))
                 self._opening[order.name] = opening
                 opening.add_done_callback(partial(self._opened, order.name))
             file = await asyncio.shield(opening)
@@ -138,8 +140,8 @@ class Spooled:
         if not opening.cancelled():
             opening.exception()  # told to those who wait, if anybody still does
 
-    async def _open_anew(self, order: Order, dead: int) -> Followed | None:
-        reading = await self._threads.run(self._find, order, dead)
+    async def _open_anew(self, order: Order, dead: int, may_make: bool) -> Followed | None:
+        reading = await self._threads.run(self._find, order, dead, may_make)
         if reading is None:
             return None
         file = Followed(reading, self._threads, lambda: self._closed(order.name, file))
@@ -152,8 +154,8 @@ class Spooled:
         if self._files.get(name) is file:
             del self._files[name]
 
-    def _find(self, order: Order, dead: int) -> Reading | None:
-        """In a thread: what is there, else what a builder begins. None: there is trouble.
+    def _find(self, order: Order, dead: int, may_make: bool) -> Reading | None:
+        """In a thread: what is there, else what a builder begins. None: stream it.
 
         Raises: PeerError.
         """
@@ -167,6 +169,8 @@ class Spooled:
                     return reading
                 if reading is not None:
                     reading.close()
+                if not may_make:
+                    return None
                 outcome = self._desk.call(order, dead)
                 if outcome is Outcome.BUSY:
                     raise PeerError("too many clones are waiting to be made: try again", status=503)
@@ -182,6 +186,25 @@ class Spooled:
     def close(self) -> None:
         self._threads.close()
         self._desk.close()
+
+
+class Names:
+    """The last so many."""
+
+    def __init__(self) -> None:
+        self._names: OrderedDict[str, None] = OrderedDict()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._names
+
+    def add(self, name: str) -> None:
+        self._names[name] = None
+        if len(self._names) > NAMES_LIMIT:
+            self._names.popitem(last=False)
 
 
 def give_back(first: asyncio.Future[Followed | None]) -> None:

@@ -11,6 +11,7 @@ import fcntl
 import os
 import time
 from collections.abc import Callable
+from enum import Enum
 
 RENEW_SECONDS = 2.0
 LEASE_SECONDS = 15.0
@@ -53,6 +54,12 @@ def is_free(descriptor: int) -> bool:
     return True
 
 
+class Sign(Enum):
+    UNKNOWN = "it may be alive"
+    ALIVE = "it was a moment ago"
+    DEAD = "it is gone"
+
+
 class Watch:
     """Of one file, by one who looks again and again."""
 
@@ -63,12 +70,25 @@ class Watch:
         self._is_local = is_local
         self._clock = clock
         self._seen: tuple[int, int] | None = None
-        self._since = 0.0  # the last change, or that the lock was seen held
+        self._since = 0.0  # when it was first seen so
 
-    def is_dead(self, found: os.stat_result) -> bool:
+    def look(self, found: os.stat_result) -> Sign:
         """`found` is the file's stat of just now."""
+        return self._look_at_lock(found) if self._is_local else self._look_at_times(found)
+
+    def _look_at_lock(self, found: os.stat_result) -> Sign:
+        if not is_free(self._descriptor):
+            return Sign.ALIVE
+        if found.st_size:  # nothing is written before the lock is held
+            return Sign.DEAD
+        now = self._clock()
+        self._since = self._since or now
+        return Sign.DEAD if now - self._since >= FREE_SECONDS else Sign.UNKNOWN
+
+    def _look_at_times(self, found: os.stat_result) -> Sign:
         now, seen = self._clock(), (found.st_mtime_ns, found.st_size)
-        if seen != self._seen or (self._is_local and not is_free(self._descriptor)):
+        if seen != self._seen:
+            is_first = self._seen is None
             self._seen, self._since = seen, now
-            return False
-        return now - self._since >= (FREE_SECONDS if self._is_local else LEASE_SECONDS)
+            return Sign.UNKNOWN if is_first else Sign.ALIVE
+        return Sign.DEAD if now - self._since >= LEASE_SECONDS else Sign.UNKNOWN

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 from trunkline.errors import StoreError
-from trunkline.spool.lease import Watch
+from trunkline.spool.lease import Sign, Watch
 from trunkline.spool.place import Place
 from trunkline.spool.stage import Stage, stage_of
 from trunkline.spool.uses import Use
@@ -36,10 +36,11 @@ class Look:
 
 
 class Reading:
-    """Any thread may read, count and close; one at a time may look.
+    """For any number of threads.
 
-    One who came when a NAME.part was whole already can't tell whether it is all on the disk, after
-    a power cut for instance: as long as its maker isn't done, it grows for them.
+    Nothing is shown of a NAME.part until its maker was seen alive: it may be what a crash has left.
+    One that is found whole is shown as growing as long as its maker isn't done with it: after a
+    power cut, some of it might not be on the disk.
     """
 
     def __init__(self, place: Place, name: str, descriptor: int, use: Use, is_kept: bool) -> None:
@@ -48,7 +49,9 @@ class Reading:
         self._descriptor = descriptor
         self._use = use
         self._watch = Watch(descriptor, place.is_local)
-        self._is_trusted = is_kept
+        self._is_trusted = is_kept  # if it is whole
+        self._is_shown = is_kept
+        self._looking = Lock()
         self._lock = Lock()
         self._users = 1  # who must have left before the descriptors are given back
         found = os.fstat(descriptor)
@@ -57,7 +60,7 @@ class Reading:
 
     def look(self) -> Look:
         """Raises: OSError."""
-        with self._open():
+        with self._open(), self._looking:
             return self._look()
 
     def _look(self) -> Look:
@@ -72,10 +75,14 @@ class Reading:
             stage = Stage.GROWING
         if stage is Stage.FAILED:
             return Look(found.st_size, stage)
-        is_dead = self._watch.is_dead(found)
-        if not is_dead and stage_of(found) is Stage.GROWING:
-            self._is_trusted = True  # we see it become whole
-        return Look(found.st_size, stage, is_dead)
+        sign = self._watch.look(found)
+        if sign is Sign.DEAD and stage_of(os.fstat(self._descriptor)) is not stage_of(found):
+            return self._look()  # it ended well, between our two questions
+        if sign is Sign.ALIVE:
+            self._is_shown = True
+            # Who sees it become whole knows that its bytes are what was written.
+            self._is_trusted = self._is_trusted or stage_of(found) is Stage.GROWING
+        return Look(found.st_size if self._is_shown else 0, stage, sign is Sign.DEAD)
 
     def _is_kept(self) -> bool:
         try:

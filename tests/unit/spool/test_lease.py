@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.spool.lease import FREE_SECONDS, LEASE_SECONDS, Watch, hold, is_free, try_hold
+from trunkline.spool.lease import FREE_SECONDS, LEASE_SECONDS, Sign, Watch, hold, is_free, try_hold
 
 
 class Clock:
@@ -33,8 +33,8 @@ def pair(tmp_path: Path) -> Iterator[tuple[int, int]]:
             pass
 
 
-def dead(watch: Watch, descriptor: int) -> bool:
-    return watch.is_dead(os.fstat(descriptor))
+def sign(watch: Watch, descriptor: int) -> Sign:
+    return watch.look(os.fstat(descriptor))
 
 
 def test_lock_falls_with_its_holder(pair: tuple[int, int]) -> None:
@@ -53,40 +53,42 @@ def test_local_maker_is_alive_while_it_holds_the_lock(pair: tuple[int, int]) -> 
     clock = Clock()
     watch = Watch(reader, True, clock)
     hold(maker)
+    os.write(maker, b"some")
     for _ in range(5):
-        assert not dead(watch, reader)
+        assert sign(watch, reader) is Sign.ALIVE
         clock.now += 3600
     os.close(maker)
-    assert dead(watch, reader)
+    assert sign(watch, reader) is Sign.DEAD
 
 
-def test_free_lock_counts_when_it_stays_free(pair: tuple[int, int]) -> None:
-    """A claim is made first and locked then."""
+def test_claim_that_is_not_locked_yet_is_given_a_moment(pair: tuple[int, int]) -> None:
     maker, reader = pair
     clock = Clock()
     watch = Watch(reader, True, clock)
-    assert not dead(watch, reader)
+    assert sign(watch, reader) is Sign.UNKNOWN
     clock.now += FREE_SECONDS * 0.9
-    assert not dead(watch, reader)
+    assert sign(watch, reader) is Sign.UNKNOWN
     hold(maker)
     clock.now += FREE_SECONDS
-    assert not dead(watch, reader)
+    assert sign(watch, reader) is Sign.ALIVE
     os.close(maker)
-    clock.now += FREE_SECONDS
-    assert dead(watch, reader)
+    assert sign(watch, reader) is Sign.DEAD
 
 
-def test_far_maker_is_alive_while_anything_changes(pair: tuple[int, int]) -> None:
+def test_far_maker_is_alive_when_anything_changes(pair: tuple[int, int]) -> None:
+    """Whatever its clock says."""
     maker, reader = pair
     clock = Clock()
     watch = Watch(reader, False, clock)
-    for jump in (0, -86_400, 86_400 * 365, 5):  # its clock may say what it likes
-        os.utime(maker, (1_700_000_000 + jump,) * 2)
-        assert not dead(watch, reader)
+    assert sign(watch, reader) is Sign.UNKNOWN
+    for jump in (5, -86_400, 86_400 * 365, 9):
         clock.now += LEASE_SECONDS * 0.9
-        assert not dead(watch, reader)
+        os.utime(maker, (1_700_000_000 + jump,) * 2)
+        assert sign(watch, reader) is Sign.ALIVE
+    clock.now += LEASE_SECONDS * 0.9
+    assert sign(watch, reader) is Sign.UNKNOWN
     clock.now += LEASE_SECONDS * 0.2
-    assert dead(watch, reader)
+    assert sign(watch, reader) is Sign.DEAD
 
 
 def test_lock_says_nothing_where_it_cannot_be_trusted(pair: tuple[int, int]) -> None:
@@ -94,6 +96,6 @@ def test_lock_says_nothing_where_it_cannot_be_trusted(pair: tuple[int, int]) -> 
     clock = Clock()
     watch = Watch(reader, False, clock)
     hold(maker)
-    assert not dead(watch, reader)
+    assert sign(watch, reader) is Sign.UNKNOWN
     clock.now += LEASE_SECONDS
-    assert dead(watch, reader)
+    assert sign(watch, reader) is Sign.DEAD

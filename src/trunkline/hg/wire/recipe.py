@@ -68,7 +68,7 @@ def make_recipe(
         )
         return Order(name, size, pickle.dumps(Job(served.root, served.config, said(request))))
 
-    return Recipe(size, write)
+    return Recipe(size, write, is_cheap=repeatable.is_stored_form)
 
 
 def said(request: Request) -> Request:
