@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from trunkline.hg.stock.bridge import Bridge
 from trunkline.hg.store.repository import Repository
 from trunkline.hg.wire.answer import answer
-from trunkline.hg.wire.recipe import Job
+from trunkline.hg.wire.recipe import Job, code_digest
 from trunkline.hg.wire.served import Served
 from trunkline.reply import Order, Stream
 from trunkline.spool.builder import NotSame
 
 MAKER = f"{__name__}:remake"
+
+code_digest()  # here, where it is done once for all builders
 
 
 def remake(order: Order) -> Iterator[bytes]:

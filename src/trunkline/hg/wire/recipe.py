@@ -10,9 +10,12 @@ import os
 import pickle
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from hashlib import blake2b
+from pathlib import Path
 from typing import Final
 
+import trunkline
 from trunkline import __version__
 from trunkline.config.hgconfig import HgConfig
 from trunkline.errors import StoreError
@@ -24,7 +27,7 @@ from trunkline.hg.wire.replies import Repeatable
 from trunkline.hg.wire.request import Request
 from trunkline.reply import Order, Recipe
 
-FORMAT: Final = b"1"  # counted up when the same version writes other bytes
+MAKERS: Final = ("hg", "compression")  # folders of ours whose code decides about the bytes
 NAME_LENGTH: Final = 20  # bytes of digest
 UNPACKED: Final = 3  # stored deltas are packed about so many times
 HEADERS: Final = b"x-hg"
@@ -54,8 +57,8 @@ def make_recipe(
         served, request = exchange.served, exchange.request
         name = digest(
             (
-                FORMAT,
                 __version__.encode(),
+                code_digest(),
                 os.fsencode(served.root),
                 store_stamp(snapshot),
                 snapshot.key,
@@ -94,6 +97,14 @@ def store_stamp(snapshot: Snapshot) -> bytes:
     except OSError as error:
         raise StoreError(f"can't be looked at: {error.strerror}", path) from error
     return b"%d %d" % (found.st_ino, found.st_mtime_ns)
+
+
+@cache
+def code_digest() -> bytes:
+    """So that no reply of an older Trunkline is given out; the same on every machine."""
+    folder = Path(trunkline.__file__).parent
+    files = sorted(path for name in MAKERS for path in (folder / name).rglob("*.py"))
+    return digest(path.read_bytes() for path in files).encode()
 
 
 def config_digest(config: HgConfig) -> bytes:
