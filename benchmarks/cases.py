@@ -52,7 +52,7 @@ def read_bundle(server: Server, headers: dict[str, str]) -> Figures:
         reading = connection.get("/?cmd=getbundle", headers)
     finally:
         connection.close()
-    assert reading.status == 200
+    assert reading.status == 200, f"{server.name} answered {reading.status}"
     return reading.figures()
 
 
