@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import OrderedDict
+from contextlib import ExitStack
 from functools import partial
 
 from trunkline.config.settings import Spool
@@ -101,22 +102,18 @@ class Spooled:
         may_make = not recipe.is_cheap or order.name in self._asked
         self._asked.add(order.name)
         dead = 0
-        for _ in range(TRIES):
-            file = await self._open(order, dead, may_make)
-            if file is None:
-                return None
-            try:
-                await file.refresh()
-                look = await file.beyond(0)
-            except BaseException:
-                file.release()
-                raise
-            if not is_broken(look):
-                return file
-            file.release()
-            if not look.is_dead:
-                return None
-            dead = file.reading.inode
+        with ExitStack() as dead_files:  # open until we are done, so that no other gets their inode
+            for _ in range(TRIES):
+                file = await self._open(order, dead, may_make)
+                if file is None:
+                    return None
+                look = await first_look(file)
+                if not is_broken(look):
+                    return file
+                dead_files.callback(file.release)
+                if not look.is_dead:
+                    return None
+                dead = file.reading.inode
         return None
 
     async def _open(self, order: Order, dead: int, may_make: bool) -> Followed | None:
@@ -205,6 +202,16 @@ class Names:
         self._names[name] = None
         if len(self._names) > NAMES_LIMIT:
             self._names.popitem(last=False)
+
+
+async def first_look(file: Followed) -> Look:
+    """With the first bytes, or the end."""
+    try:
+        await file.refresh()
+        return await file.beyond(0)
+    except BaseException:
+        file.release()
+        raise
 
 
 def give_back(first: asyncio.Future[Followed | None]) -> None:
