@@ -1,11 +1,13 @@
 """A spool file and those who follow it: one watch for all requests of this worker.
 
-A slow reader holds a socket and two pieces of the file, whoever else reads it.
+A slow reader holds a socket and a small piece of the file, whoever else reads it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -19,6 +21,9 @@ from trunkline.spool.stage import Stage
 
 SHORTEST_SECONDS = 0.002  # between looks at a file that grows
 LONGEST_SECONDS = 0.05
+SLOW_RATE = 1024 * 1024  # bytes a second; a client that takes less gets smaller pieces
+SLOW_SIZE = 64 * 1024  # bytes
+PIECES = 8  # of a file that are kept for who comes a moment later
 
 
 class Followed:
@@ -32,6 +37,7 @@ class Followed:
         self._closed = closed
         self._waiting: set[asyncio.Future[None]] = set()
         self._watch: asyncio.Task[None] | None = None
+        self._pieces: OrderedDict[tuple[int, int], asyncio.Future[bytes]] = OrderedDict()
 
     async def beyond(self, offset: int) -> Look:
         """When there are bytes past `offset`, or no more will come."""
@@ -73,15 +79,26 @@ class Followed:
         except OSError:
             return Look(self.look.size, Stage.FAILED)
 
-    async def read(self, offset: int) -> bytes:
+    async def read(self, offset: int, most: int = READ_SIZE) -> bytes:
         """What is there, as soon as something is; b"" at the end. Raises: StoreError."""
         look = await self.beyond(offset)
         if offset < look.size:
-            size = min(READ_SIZE, look.size - offset)
-            return await self._threads.run(self.reading.read, offset, size)
+            # Cut at the same places for all, so that those who go side by side share the pieces.
+            return await self._piece(offset, min(most - offset % most, look.size - offset))
         if not look.is_whole:
             raise StoreError(f"the build of this reply broke off after {look.size} bytes")
         return b""
+
+    async def _piece(self, offset: int, size: int) -> bytes:
+        """Raises: StoreError."""
+        key = offset, size
+        piece = self._pieces.get(key)
+        if piece is None:
+            piece = self._pieces[key] = self._threads.run(self.reading.read, offset, size)
+            piece.add_done_callback(forget)
+            if len(self._pieces) > PIECES:
+                self._pieces.popitem(last=False)
+        return await asyncio.shield(piece)
 
     def is_end(self, offset: int) -> bool:
         return self.look.is_whole and offset == self.look.size
@@ -117,6 +134,7 @@ async def send_file(
     try:
         all_headers = [*headers, *following.headers]
         await send({"type": "http.response.start", "status": status, "headers": all_headers})
+        is_slow = False
         while True:
             if not pending.done():
                 await asyncio.wait((pending, gone), return_when=asyncio.FIRST_COMPLETED)
@@ -127,13 +145,21 @@ async def send_file(
             if not data:
                 break
             offset = sent.bytes + len(data)
-            if not file.is_end(offset):
+            is_last = file.is_end(offset)
+            if not is_last and not is_slow:
                 pending = asyncio.ensure_future(file.read(offset))  # one piece ahead
+            begun = time.monotonic()
             async with asyncio.timeout(idle_seconds):
                 await send({"type": "http.response.body", "body": data, "more_body": True})
             sent.bytes = offset
-            if file.is_end(offset):
+            if is_last:
                 break
+            if gone.done():
+                sent.is_gone = True
+                return
+            if is_slow:
+                pending = asyncio.ensure_future(file.read(offset, SLOW_SIZE))
+            is_slow = len(data) < SLOW_RATE * (time.monotonic() - begun)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
     except TimeoutError:
         sent.is_gone = True

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ from tests.unit.http.test_server import children, connect, read_all, request
 
 from trunkline.config.settings import Server, Spool
 from trunkline.http.app import App
+from trunkline.http.blocks import READ_SIZE
+from trunkline.http.follow import SLOW_SIZE
 from trunkline.http.remake import remake
 from trunkline.http.spooled import Spooled
 from trunkline.reply import Order, Stream
@@ -433,6 +436,39 @@ def test_slow_readers_hold_no_thread(middle: Path, folder: Path) -> None:
     assert threads < 24
     assert len({hashlib.sha256(reply.body).digest() for reply in replies}) == 1
     assert all(reply.is_whole for reply in replies)
+
+
+def test_slow_reader_gets_small_pieces(middle: Path, folder: Path) -> None:
+    app = spooling(folder, middle)
+    (whole,) = ask(app, clone(middle))
+    ends: list[int] = []
+
+    async def slow(reply: Reply) -> None:
+        ends.append(len(reply.body))
+        if len(ends) in (1, 2, 3):
+            await asyncio.sleep(0.7)
+
+    (reply,) = ask(app, clone(middle, on_send=slow))
+    assert reply.body == whole.body
+    sizes = [end - begin for begin, end in pairwise([0, *ends])]
+    assert sizes[:4] == [READ_SIZE, READ_SIZE, SLOW_SIZE, SLOW_SIZE]
+    assert READ_SIZE in sizes[4:]  # it has become quick
+
+
+def test_client_that_goes_away_in_the_middle_is_noticed(middle: Path, folder: Path) -> None:
+    app = spooling(folder, middle)
+    ask(app, clone(middle))
+    client = clone(middle, gone=asyncio.Event())
+
+    async def leave(_: Reply) -> None:
+        assert client.gone is not None
+        client.gone.set()
+        await asyncio.sleep(0.1)
+
+    client.on_send = leave
+    (reply,) = ask(app, client)
+    assert type(reply.error).__name__ == "BrokenReply"
+    assert 0 < len(reply.body) <= 2 * READ_SIZE
 
 
 # -- real servers
