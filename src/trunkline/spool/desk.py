@@ -18,6 +18,7 @@ from trunkline.spool.trouble import PAUSE_SECONDS
 
 log = logging.getLogger(__name__)
 
+CLOSE_SECONDS = 1.0
 ANSWER_SECONDS = 20.0  # a nursery that hangs in the disk is given up
 
 
@@ -57,13 +58,12 @@ class Desk:
         self._pause_until = time.monotonic() + PAUSE_SECONDS  # unless it comes up
         self._frames = Frames()
         self._nursery = subprocess.Popen(
-            [sys.executable, "-m", "trunkline.spool.nursery"],
+            [sys.executable, "-P", "-m", "trunkline.spool.nursery"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,
-            # It forks, so numpy's threads must not be started; and a Ctrl-C is our worker's.
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
-            start_new_session=True,
+            env=nursery_environment(),
+            start_new_session=True,  # a Ctrl-C is our worker's
         )
         if self._ask(self._terms) is not Outcome.CLAIMED:
             raise NoAnswer
@@ -102,9 +102,19 @@ class Desk:
         nursery.wait()
 
     def close(self) -> None:
-        """Builders go on for readers elsewhere."""
-        with self._lock:
+        """Builders go on for readers elsewhere. A nursery that hangs ends with our pipes."""
+        if self._lock.acquire(timeout=CLOSE_SECONDS):
             self._stop()
+            self._lock.release()
+
+
+def nursery_environment() -> dict[str, str]:
+    """It imports from where we do, and never from the current folder, which may be full of
+    repositories. It forks, so numpy must not start threads.
+    """
+    found = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    found["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if os.path.isabs(path))
+    return found
 
 
 def write_all(pipe: IO[bytes], data: bytes) -> None:

@@ -135,6 +135,17 @@ def test_nursery_ends_when_its_worker_is_gone(counter: Open) -> None:
     nursery.wait(10)
 
 
+def test_nursery_takes_no_code_from_the_current_folder(
+    counter: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which may be one of repositories, and those are others'."""
+    for name in ("trunkline", "tests", "gc", "numpy"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise SystemExit(7)\n")
+    monkeypatch.chdir(tmp_path)
+    assert read_all(counter().ask(order())) == expected(order())
+
+
 def test_killed_nursery_is_replaced(counter: Open) -> None:
     here = counter()
     read_all(here.ask(order()))
