@@ -36,13 +36,16 @@ class Repository:
 @dataclass(frozen=True)
 class Case:
     """`config` goes to both servers; `run` is timed from outside, its figures are its own.
-    `spools`: Trunkline may make a reply once for many; elsewhere each is made anew.
+
+    `dataset`: the repository that it needs, when that isn't the run's. `spools`: Trunkline may make
+    a reply once for many; elsewhere each is made anew.
     """
 
     name: str
     title: str
     config: tuple[str, ...]
     run: Callable[[Server, Repository], Figures]
+    dataset: str = ""
     spools: bool = False
 
 
@@ -201,10 +204,21 @@ CASES = {
         Case("clone-zlib", "full clone, zlib (default level)", engine("zlib"), full_clone),
         Case("clone-one-head", "clone -r of one head, none", engine("none"), one_head),
         Case("stream", "stream clone v2", (), stream_clone),
-        Case("storm-50", "each of 50 clones at once, zstd 3", engine("zstd", 3), storm(50), True),
-        Case("warm-none", "clone made before, none", engine("none"), warm_clones(1), True),
+        Case("stream-wide", "stream clone v2 of 38,000 files", (), stream_clone, "wide"),
         Case(
-            "warm-stream-4", "each of 4 stream clones made before", (), warm_clones(4, True), True
+            "storm-50",
+            "each of 50 clones at once, zstd 3",
+            engine("zstd", 3),
+            storm(50),
+            spools=True,
+        ),
+        Case("warm-none", "clone made before, none", engine("none"), warm_clones(1), spools=True),
+        Case(
+            "warm-stream-4",
+            "each of 4 stream clones made before",
+            (),
+            warm_clones(4, stream=True),
+            spools=True,
         ),
         Case("no-op-pull", "pull with nothing new, 1 connection", (), no_op_pulls(1)),
         Case("no-op-pull-16", "pull with nothing new, 16 connections", (), no_op_pulls(16)),

@@ -22,7 +22,10 @@ SERVED = """\
 | several | each as above, under its own base name: `/srv/a /srv/b` are `/a/...` and `/b/...` |
 
 A repository is looked up when it is asked for, so a new one is there at once, and a folder of
-thousands costs no more than one of three. A symlink is followed where it stays inside its PATH.
+thousands costs no more than one of three. A symlink to a repository or a folder of them is followed
+where it stays inside its PATH. Nothing of a store is read through one: to have it on another disk,
+make the repository a share (`hg share`), whose source may lie anywhere. (`hg` itself, where it must
+be asked for a repository, follows what it finds.)
 `web.hidden` keeps a repository out of the list; it is served all the same. Who may read and pull is
 decided by `web.allow_read`, `web.deny_read` and `web.allow-pull`, as in hgweb; everybody is
 anonymous as yet. Who may push, by `web.push_ssl`, `web.deny_push` and `web.allow-push`.

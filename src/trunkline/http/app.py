@@ -2,7 +2,8 @@
 
 The event loop moves bytes. What reads a disk or costs CPU runs in `Threads`, but for answers that
 are known to be quick. Pushes, which wait for their client, have threads of their own; so have
-pages, which must keep no client waiting.
+answers through the bridge, which wait for other processes, and pages, which must keep no client
+waiting.
 """
 
 from __future__ import annotations
@@ -10,39 +11,48 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from trunkline.config.proxies import Proxies
 from trunkline.config.settings import Settings
-from trunkline.errors import PeerError
+from trunkline.errors import ClientGone, PeerError
 from trunkline.hg.stock.bridge import close_shared_pool
 from trunkline.hg.stock.configuration import close_readers
 from trunkline.hg.wire.answer import Answer
-from trunkline.hg.wire.request import post_arguments_length
 from trunkline.http.access_log import AccessLog, Line
 from trunkline.http.blocks import Pieces, read_span
-from trunkline.http.body import ClientGone, Receive, RequestBody, Send
-from trunkline.http.door import Door, States, Way
+from trunkline.http.body import Receive, RequestBody, Send
+from trunkline.http.door import Bridged, Door, Errand, States, Way
 from trunkline.http.failure import explain, for_people, log_broken
 from trunkline.http.follow import Following, send_file
 from trunkline.http.fresh import Fresh
 from trunkline.http.incoming import read_arguments, read_push_arguments
-from trunkline.http.limits import ArgumentBytes, Guests
+from trunkline.http.limits import ArgumentBytes, Guests, Held
+from trunkline.http.reset import reset_when_closed
 from trunkline.http.roots import Roots
 from trunkline.http.send import Begun, BrokenReply, Sent, send_stream, send_whole
 from trunkline.http.spooled import Spooled
-from trunkline.http.threads import Threads
+from trunkline.http.threads import Lane, Threads
 from trunkline.http.visit import Scope, Visit, read_visit
 from trunkline.reply import Bytes, Span, Stream
+from trunkline.work import Work
+
+HTTP_1_0 = ("1.0", "1")  # as ASGI has it, and as Granian has it
+# The HTTP library doesn't say which. One that is gone doesn't read it.
+CUT_BODY = "the request's body is malformed, or ends too early"
+ATTEND_SECONDS = 0.2  # of work, before its client is watched
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """An answer; `begun` is its body when that is a stream to be sent."""
+    """An answer; `begun` is its body when that is a stream to be sent, whose pieces are made in
+    `lane`.
+    """
 
     answer: Answer
     begun: Begun | Following | None = None
+    lane: Lane | None = None
 
 
 class App:
@@ -58,11 +68,12 @@ class App:
         self._ready = ready
         self._door = Door(settings, roots)
         self._guests = Guests(settings.limits)
-        self._argument_bytes = ArgumentBytes(settings.limits.all_post_args_bytes)
+        self._argument_bytes = ArgumentBytes(settings.limits)
         self._log = AccessLog(settings.log.access, settings.log.format)
         self._proxies = Proxies(settings.server.trusted_proxies)
         self._fresh: States | None = None
         self._threads: Threads | None = None
+        self._bridge_threads: Threads | None = None
         self._push_threads: Threads | None = None
         self._page_threads: Threads | None = None
         self._spooled: Spooled | None = None
@@ -93,7 +104,9 @@ class App:
         """In the event loop that is going to serve."""
         server = self._settings.server
         self._fresh = Fresh()
-        self._threads = Threads(server.threads, "reply")
+        share = self._settings.limits.threads_per_address
+        self._threads = Threads(server.threads, "reply", share)
+        self._bridge_threads = Threads(server.bridge_threads, "bridge", share)
         self._push_threads = Threads(server.push_threads, "push")
         self._page_threads = Threads(server.page_threads, "page")
         self._spooled = Spooled(self._settings.spool)
@@ -116,11 +129,12 @@ class App:
             line.outcome = "aborted"
             if key in self._streams:
                 line.bytes = self._streams[key].bytes
-            self._log.hold(line)
+            self._log.add(line)
         self._log.flush()
 
     def close_threads(self) -> None:
-        for threads in (self._threads, self._push_threads, self._page_threads):
+        kinds = (self._threads, self._bridge_threads, self._push_threads, self._page_threads)
+        for threads in kinds:
             if threads is not None:
                 threads.close()
         if self._spooled is not None:
@@ -140,40 +154,49 @@ class App:
         self._running[id(line)] = line, start
         try:
             await self._counted(visit, receive, send, line)
+        except BrokenReply:
+            if scope.get("http_version") in HTTP_1_0 and line.outcome == "aborted":
+                reset_when_closed(scope["client"])
+            raise
         finally:
             del self._running[id(line)]
             line.seconds = time.perf_counter() - start
-            if self._log.hold(line):  # those of all requests at hand are written together
-                asyncio.get_running_loop().call_soon(self._log.flush)
+            self._log.add(line)
 
     async def _counted(self, visit: Visit, receive: Receive, send: Send, line: Line) -> None:
         body = RequestBody(receive, self._settings.limits.body_idle_seconds)
+        work = Work(self._settings.limits.walked_revisions)
         try:
-            ticket = self._guests.enter(visit.address)
+            guest = self._guests.enter(visit.address)
         except PeerError as error:
             await self._send(Made(self._failure(error, visit, "")), visit, body, send, line)
             return
         try:
             try:
-                made = await self._make(visit, body, line)
+                made = await self._make(visit, body, line, guest, work)
             except ClientGone:
                 line.outcome = "gone"
-                raise BrokenReply from None
+                if not body.is_cut:
+                    raise BrokenReply from None
+                made = Made(self._failure(PeerError(CUT_BODY), visit, ""))
             await self._send(made, visit, body, send, line)
         finally:
-            self._guests.leave(ticket)
+            self._guests.leave(guest)
+            body.close()
 
-    async def _make(self, visit: Visit, body: RequestBody, line: Line) -> Made:
+    async def _make(
+        self, visit: Visit, body: RequestBody, line: Line, guest: str, work: Work
+    ) -> Made:
         """Raises: ClientGone."""
         command = ""
         try:
             way = self._door.way(visit)
             command = line.command = way.shown_command
-            with self._argument_bytes.hold(post_arguments_length(visit.headers)):
+            with self._argument_bytes.holding(guest) as held:
                 if way.has_payload and visit.method == "POST":
-                    made = await self._push(visit, way, body)
+                    made = await self._push(visit, way, body, held, guest)
                 else:
-                    made = await self._ask(visit, way, body)
+                    made = await self._ask(visit, way, body, held, guest, work)
         except ClientGone:
             raise
         except Exception as error:
@@ -181,37 +204,70 @@ class App:
         line.command = line.command or made.answer.command  # an extension's
         return made
 
-    async def _ask(self, visit: Visit, way: Way, body: RequestBody) -> Made:
-        arguments = await read_arguments(visit, body, self._settings.limits)
+    async def _ask(
+        self, visit: Visit, way: Way, body: RequestBody, held: Held, guest: str, work: Work
+    ) -> Made:
+        arguments = await read_arguments(visit, body, self._settings.limits, held)
+        errand = Errand(visit, way, arguments, None, work)
         if self._door.is_quick(visit, way, arguments):
             assert self._fresh is not None
-            return Made(self._door.quick_answer(visit, way, arguments, self._fresh))
-        threads = self._threads if way.command is not None else self._page_threads
-        assert threads is not None
-        made = await threads.run(self._work, visit, way, arguments, None)
+            answer = self._door.quick_answer(errand, self._fresh)
+            if answer is not None:
+                return Made(answer)
+        made = await self._answer(errand, body, guest)
+        return await self._from_spool(made, errand, body)
+
+    async def _answer(self, errand: Errand, body: RequestBody, guest: str) -> Made:
+        """Raises: ClientGone."""
+        way = errand.way
+        assert self._page_threads is not None
+        if way.command is None:
+            return await attend(self._page_threads.lane(guest), body, self._work, errand)
+        if not (way.is_push or self._door.is_bridged(way)):
+            assert self._threads is not None
+            with contextlib.suppress(Bridged):
+                return await attend(self._threads.lane(guest), body, self._work, errand)
+        assert self._bridge_threads is not None
+        errand.may_wait = True
+        return await attend(self._bridge_threads.lane(guest), body, self._work, errand)
+
+    async def _from_spool(self, made: Made, errand: Errand, body: RequestBody) -> Made:
+        """Of a stream that wasn't begun. Raises: ClientGone, PeerError, StoreError."""
         stream = made.answer.body
-        if made.begun is not None or visit.method == "HEAD" or not isinstance(stream, Stream):
+        if (
+            made.begun is not None
+            or errand.visit.method == "HEAD"
+            or not isinstance(stream, Stream)
+        ):
             return made
         assert self._spooled is not None
+        assert made.lane is not None
         following = await self._spooled.begin(stream, body)
         if following is not None:
-            return Made(made.answer, following)
-        return await threads.run(self._begin, visit, way, made.answer)
+            return replace(made, begun=following)
+        body.gone.add_done_callback(errand.work.leave)
+        begun = await made.lane.run(self._begin, errand, made.answer)
+        return replace(begun, lane=made.lane)
 
-    async def _push(self, visit: Visit, way: Way, body: RequestBody) -> Made:
+    async def _push(
+        self, visit: Visit, way: Way, body: RequestBody, held: Held, guest: str
+    ) -> Made:
         """What isn't wanted of the bundle is read all the same: a client that still sends when
         the answer comes sees a broken connection instead of words.
         """
         limits = self._settings.limits
         assert self._push_threads is not None
+        assert self._bridge_threads is not None
         try:
             if self._pushes >= self._push_threads.count:
                 raise PeerError(f"{self._pushes} pushes are running: try again", status=503)
-            arguments = await read_push_arguments(visit, body, limits)
+            arguments = await read_push_arguments(visit, body, limits, held)
             self._pushes += 1
             try:
                 payload = body.blocks(limits.push_bytes)
-                made = await self._push_threads.run(self._work, visit, way, arguments, payload)
+                errand = Errand(visit, way, arguments, payload, may_wait=True)
+                made = await self._push_threads.run_for(guest, self._work, errand)
+                made = replace(made, lane=self._bridge_threads.lane(guest))
             finally:
                 self._pushes -= 1
         except ClientGone:
@@ -224,23 +280,24 @@ class App:
             await body.drain(limits.refused_push_bytes)
         return made
 
-    def _work(
-        self, visit: Visit, way: Way, arguments: bytes, payload: Iterator[bytes] | None
-    ) -> Made:
+    def _work(self, errand: Errand) -> Made:
         """In a thread: the answer, and of a stream the first piece, so that what fails at once
-        still gets a status of its own. One for the spool isn't begun.
+        still gets a status of its own. One for the spool isn't begun. Raises: Bridged, ClientGone.
         """
-        try:
-            answer = self._door.answer(visit, way, arguments, payload)
-        except Exception as error:
-            return Made(self._failure(error, visit, way.shown_command))
         assert self._spooled is not None
-        if isinstance(answer.body, Stream) and self._spooled.takes(answer.body):
-            return Made(answer)
-        return self._begin(visit, way, answer)
+        try:
+            errand.work.look()
+            answer = self._door.answer(errand)
+            if isinstance(answer.body, Stream) and self._spooled.takes(answer.body):
+                return Made(answer)
+        except (Bridged, ClientGone):
+            raise
+        except Exception as error:
+            return Made(self._failure(error, errand.visit, errand.way.shown_command))
+        return self._begin(errand, answer)
 
-    def _begin(self, visit: Visit, way: Way, answer: Answer) -> Made:
-        """In a thread: with the first piece of a stream."""
+    def _begin(self, errand: Errand, answer: Answer) -> Made:
+        """In a thread: with the first piece of a stream. Raises: ClientGone."""
         pieces = None
         try:
             body = answer.body
@@ -248,16 +305,18 @@ class App:
                 return Made(answer)
             if isinstance(body, Span):
                 answer.headers.append((b"content-length", b"%d" % body.length))
-            pieces = Pieces(body.blocks if isinstance(body, Stream) else read_span(body))
-            if visit.method == "HEAD":
+            blocks = body.blocks if isinstance(body, Stream) else read_span(body)
+            pieces = Pieces(blocks, errand.work)
+            if errand.visit.method == "HEAD":
                 pieces.close()
                 return Made(answer)
             return Made(answer, Begun(pieces, pieces.pull()))
+        except ClientGone:
+            close_quietly(pieces)
+            raise
         except Exception as error:
-            if pieces is not None:
-                with contextlib.suppress(Exception):
-                    pieces.close()
-            return Made(self._failure(error, visit, way.shown_command))
+            close_quietly(pieces)
+            return Made(self._failure(error, errand.visit, errand.way.shown_command))
 
     def _failure(self, error: Exception, visit: Visit, command: str) -> Answer:
         answer = explain(error, describe(visit), command)
@@ -281,17 +340,15 @@ class App:
             await send({"type": "http.response.start", "status": answer.status, "headers": headers})
             await send({"type": "http.response.body", "body": b""})
             return
-        assert self._threads is not None
+        assert made.lane is not None
+        assert self._spooled is not None
         idle = self._settings.limits.send_idle_seconds
         sent = self._streams[id(line)] = Sent()
-        assert self._spooled is not None
         try:
             if isinstance(begun, Following):
-                await send_file(send, begun, answer.status, headers, idle, sent)
+                await send_file(send, body, begun, answer.status, headers, idle, sent)
             else:
-                await send_stream(
-                    send, body, self._threads, begun, answer.status, headers, idle, sent
-                )
+                await send_stream(send, body, made.lane, begun, answer.status, headers, idle, sent)
                 self._spooled.learn(answer.body, sent.bytes)
         finally:
             del self._streams[id(line)]
@@ -303,6 +360,28 @@ class App:
         if sent.is_gone:
             line.outcome = "gone"
             raise BrokenReply
+
+
+async def attend(
+    lane: Lane, body: RequestBody, work: Callable[[Errand], Made], errand: Errand
+) -> Made:
+    """What `work` makes in `lane`. If it takes long, it is watched whether the client stays; it
+    has ended in any case. Raises: ClientGone.
+    """
+    making = lane.run(work, errand)
+    await asyncio.wait([making], timeout=ATTEND_SECONDS)
+    if not making.done():
+        body.gone.add_done_callback(errand.work.leave)
+    made = await making
+    if errand.work.is_gone and made.begun is None:
+        raise ClientGone("the client went away")
+    return replace(made, lane=lane)
+
+
+def close_quietly(pieces: Pieces | None) -> None:
+    if pieces is not None:
+        with contextlib.suppress(Exception):
+            pieces.close()
 
 
 def describe(visit: Visit) -> str:

@@ -12,10 +12,16 @@ from threading import Lock
 from trunkline.config.hgconfig import HgConfig
 from trunkline.config.settings import Index
 from trunkline.errors import SettingsError, StoreError
+from trunkline.hg.stock.watch import read_text
 from trunkline.http.access import why_not_read
-from trunkline.http.roots import Mount, Roots, is_inside, repository_identity
+from trunkline.http.roots import (
+    Mount,
+    Roots,
+    is_served,
+    repository_identity,
+    repository_inside,
+)
 
-HGRC_LIMIT = 1024 * 1024  # bytes looked through for words that matter
 CACHE_FACTOR = 20  # a list is kept for so many times what it took, so it costs 5 % at most
 
 # A repository without an hgrc that holds one of these is listed without asking Mercurial.
@@ -143,7 +149,11 @@ def walk(mount: Mount, budget: Budget) -> Iterator[tuple[str, str]]:
         folder = (waiting or links).popleft()
         if not folder.is_new(seen):
             continue
-        if folder.path != mount.name and repository_identity(folder.real) is not None:
+        if (
+            folder.path != mount.name
+            and repository_identity(folder.real) is not None
+            and repository_inside(folder.real, mount.root)
+        ):
             yield folder.path, folder.real
         for below, is_link in folders(folder, mount.root, budget):
             (links if is_link else waiting).append(below)
@@ -180,7 +190,7 @@ def folders(folder: Folder, root: str, budget: Budget) -> Iterator[tuple[Folder,
                     continue
                 is_link = entry.is_symlink()
                 real = os.path.realpath(entry.path) if is_link else entry.path
-                if is_inside(real, root):
+                if is_served(real, root):
                     path = f"{folder.path}/{entry.name}" if folder.path else entry.name
                     yield Folder(path, real), is_link
     except OSError:
@@ -198,12 +208,9 @@ def says_something(real: str) -> bool:
     """Whether a repository's own files may say anything that a list wants to know."""
     for name in ("hgrc", "hgrc-not-shared", "sharedpath"):
         try:
-            with open(os.path.join(real, ".hg", name), "rb") as file:
-                text = file.read(HGRC_LIMIT)
-        except FileNotFoundError:
-            continue
-        except OSError:
+            text = read_text(os.path.join(real, ".hg", name)).lower()
+        except StoreError:
             return True
-        if name == "sharedpath" or any(word in text.lower() for word in TELLING_WORDS):
+        if text and (name == "sharedpath" or any(word in text for word in TELLING_WORDS)):
             return True
     return False

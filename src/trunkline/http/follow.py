@@ -11,9 +11,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from trunkline.errors import StoreError
+from trunkline.errors import ClientGone, StoreError
 from trunkline.http.blocks import READ_SIZE
-from trunkline.http.body import Send
+from trunkline.http.body import RequestBody, Send
 from trunkline.http.send import Headers, Sent
 from trunkline.http.threads import Threads
 from trunkline.spool.reading import Look, Reading
@@ -113,15 +113,15 @@ class Followed:
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """One request; the first bytes are there. `gone` is done when its client is."""
+    """One request; the first bytes are there."""
 
     file: Followed
-    gone: asyncio.Future[None]
     headers: Headers
 
 
 async def send_file(
     send: Send,
+    body: RequestBody,
     following: Following,
     status: int,
     headers: Headers,
@@ -129,7 +129,7 @@ async def send_file(
     sent: Sent,
 ) -> None:
     """As `send_stream`."""
-    file, gone = following.file, following.gone
+    file, gone = following.file, body.gone
     pending: asyncio.Future[bytes] = asyncio.ensure_future(file.read(0))
     try:
         all_headers = [*headers, *following.headers]
@@ -161,12 +161,11 @@ async def send_file(
                 pending = asyncio.ensure_future(file.read(offset, SLOW_SIZE))
             is_slow = len(data) < SLOW_RATE * (time.monotonic() - begun)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
-    except TimeoutError:
+    except (TimeoutError, ClientGone):
         sent.is_gone = True
     except Exception as failure:
         sent.failure = failure
     finally:
-        gone.cancel()
         pending.cancel()
         pending.add_done_callback(forget)
         file.release()

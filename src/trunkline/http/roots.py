@@ -65,11 +65,10 @@ class Roots:
             if known is not None and known.identity == identity:
                 self._found.move_to_end(names)
                 return known
-        real = os.path.realpath(path)
-        if not mount.is_repository:  # what the operator named is taken as it is
-            inner = os.path.realpath(os.path.join(real, ".hg"))
-            if not (is_inside(real, mount.root) and is_inside(inner, mount.root)):
-                return None
+        # What the operator named is taken as it is.
+        real = mount.root if mount.is_repository else repository_inside(path, mount.root)
+        if real is None:
+            return None
         place = Place("/".join(names), real, identity)
         with self._lock:
             self._found[names] = place
@@ -85,7 +84,7 @@ class Roots:
         if mount is None or mount.is_repository:
             return False
         path = os.path.realpath(os.path.join(mount.root, *below))
-        return is_inside(path, mount.root) and os.path.isdir(path)
+        return is_served(path, mount.root) and os.path.isdir(path)
 
     def locate(self, names: tuple[str, ...]) -> tuple[Mount | None, tuple[str, ...]]:
         """The mount that a path is of, and what is left of the path."""
@@ -109,6 +108,21 @@ def repository_identity(path: str) -> Identity | None:
     except (OSError, ValueError):
         return None
     return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
+
+
+def repository_inside(path: str, root: str) -> str | None:
+    """Where a repository really is; None where it, or its `.hg`, leads out of `root`."""
+    real = os.path.realpath(path)
+    inner = os.path.realpath(os.path.join(real, ".hg"))
+    return real if is_served(real, root) and is_inside(inner, root) else None
+
+
+def is_served(path: str, root: str) -> bool:
+    """Whether a folder is below `root` and in nobody's `.hg`, a symlink's target too.
+
+    Both without symlinks.
+    """
+    return is_inside(path, root) and ".hg" not in path[len(root) :].lower().split("/")
 
 
 def is_inside(path: str, root: str) -> bool:

@@ -7,6 +7,7 @@ import atexit
 import logging
 import multiprocessing
 import os
+import resource
 import signal
 import sys
 import threading
@@ -23,14 +24,22 @@ from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server import Server as GranianServer
 
-from trunkline.config.settings import Settings
+from trunkline.config.settings import Limits, Settings
+from trunkline.hg.stock.bridge import interrupt_shared_pool
+from trunkline.http.interrupt import Interrupt
 from trunkline.http.listen import Address, Claim, is_reachable
+from trunkline.http.log_writer import stderr_writer
+from trunkline.http.worker_signals import heed_once
 
 if TYPE_CHECKING:
     from trunkline.http.app import App
 
+log = logging.getLogger(__name__)
+
 BACKLOG = 2048  # connections that wait to be taken, of all workers
 MOST_WORKERS = 4  # by default; more are the operator's choice
+FILES_RESERVE = 1024  # files that a worker may have open besides its connections
+LEAST_CONNECTIONS = 64
 POLL_SECONDS = 0.02
 # Three times in a short request a thread wants what another computes with; Python's own 5 ms each
 # would add up to 15 ms while a clone is packed.
@@ -47,9 +56,11 @@ def serve(settings: Settings, claim: Claim) -> None:
     ready = multiprocessing.Semaphore(0)
     server = make_server(settings, claim.address, count)
     server.on_startup(partial(start_announcing, claim, ready, count))
+    server.main_loop_interrupt.heed_signals()
     try:
         server.serve(target_loader=partial(load_app, settings, ready), wrap_loader=False)
     finally:
+        signal.set_wakeup_fd(-1)
         # Python gives signals back to the system before it ends: a second one would kill what
         # has ended well.
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -57,7 +68,7 @@ def serve(settings: Settings, claim: Claim) -> None:
 
 
 class Server(GranianServer):  # type: ignore[misc, valid-type, unused-ignore]
-    """Granian, that kills no worker which has ended by itself.
+    """Granian, that kills no worker which has ended by itself, and misses no signal to stop.
 
     Its own thread for each worker waits for the process as well, and whoever of the two comes
     second finds no child: until the first has told its result, the worker looks alive. Granian
@@ -66,6 +77,13 @@ class Server(GranianServer):  # type: ignore[misc, valid-type, unused-ignore]
     """
 
     workers_kill_timeout: float
+    interrupt_signal: bool
+    interrupt_children: list[int]
+    main_loop_interrupt: Interrupt
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.main_loop_interrupt = Interrupt(lambda: self.interrupt_signal)
 
     def _stop_workers(self) -> None:
         deadline = time.monotonic() + self.workers_kill_timeout
@@ -75,6 +93,8 @@ class Server(GranianServer):  # type: ignore[misc, valid-type, unused-ignore]
             time.sleep(POLL_SECONDS)
         self.workers_kill_timeout = max(deadline - time.monotonic(), POLL_SECONDS)
         super()._stop_workers()
+        if self.interrupt_signal:  # who was told to stop as we were hasn't failed
+            self.interrupt_children.clear()
 
     def _spawn_worker(self, *arguments: Any, **named: Any) -> Any:
         worker = super()._spawn_worker(*arguments, **named)
@@ -105,7 +125,7 @@ def make_server(settings: Settings, address: Address, workers: int) -> Any:
         websockets=False,
         backlog=BACKLOG,
         # Beyond it Granian takes no connection; our own limit refuses with words before that.
-        backpressure=settings.limits.requests + 64,
+        backpressure=connections(settings.limits),
         # Without TLS nobody speaks HTTP/2 to us, and it would need limits of its own.
         http=HTTPModes.http1,
         http1_settings=HTTP1Settings(
@@ -119,12 +139,31 @@ def make_server(settings: Settings, address: Address, workers: int) -> Any:
     )
 
 
+def connections(limits: Limits) -> int:
+    """How many a worker takes: as many as are set, as far as it may open files. The limit to
+    those is raised as far as we need and may.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = max(limits.connections, limits.requests)
+    needed = wanted + FILES_RESERVE
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        with suppress(OSError, ValueError):  # a system may have a bound of its own
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = wanted if soft == resource.RLIM_INFINITY else min(wanted, soft - FILES_RESERVE)
+    if allowed < wanted:
+        log.warning("open files are limited to %d: fewer connections than set are taken", soft)
+    return max(allowed, LEAST_CONNECTIONS)
+
+
 def load_app(settings: Settings, ready: Semaphore) -> Any:
     """In a worker, before it takes connections."""
     from trunkline.http.app import App  # here, so that the parent needs no numpy
 
+    heed_once()
     sys.setswitchinterval(SWITCH_SECONDS)
-    watch_parent()
+    watch_parent(settings.server.stop_seconds)
     atexit.register(leave)
     app = App(settings, ready=lambda: begin(app, ready))
     return app
@@ -138,6 +177,7 @@ def begin(app: App, ready: Semaphore) -> None:
 
 def cut(app: App) -> None:
     app.log_running()
+    interrupt_shared_pool(CUT_SECONDS / 2)
     leave()
 
 
@@ -149,11 +189,11 @@ def leave() -> None:
     has been when `atexit` comes.
     """
     sys.stdout.flush()
-    sys.stderr.flush()
+    stderr_writer.flush()
     os._exit(0)
 
 
-def watch_parent() -> None:
+def watch_parent(stop_seconds: float) -> None:
     """A worker must not outlive a parent that was killed: it would hold the port for ever."""
     parent = multiprocessing.parent_process()
     if parent is None:
@@ -162,6 +202,8 @@ def watch_parent() -> None:
     def wait() -> None:
         parent.join()
         os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(stop_seconds)
+        os.kill(os.getpid(), CUT_SIGNAL)
 
     threading.Thread(target=wait, name="parent", daemon=True).start()
 
@@ -213,8 +255,7 @@ LOGGING: dict[str, Any] = {
     },
     "handlers": {
         "stderr": {
-            "class": "logging.StreamHandler",
-            "stream": "ext://sys.stderr",
+            "class": "trunkline.http.log_writer.LogHandler",
             "formatter": "line",
             "filters": ["without-noise"],
         },

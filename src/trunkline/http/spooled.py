@@ -9,8 +9,8 @@ from contextlib import ExitStack
 from functools import partial
 
 from trunkline.config.settings import Spool
-from trunkline.errors import PeerError, StoreError
-from trunkline.http.body import ClientGone, RequestBody
+from trunkline.errors import ClientGone, PeerError, StoreError
+from trunkline.http.body import RequestBody
 from trunkline.http.follow import Followed, Following
 from trunkline.http.remake import MAKER
 from trunkline.http.threads import Threads
@@ -77,22 +77,17 @@ class Spooled:
     async def begin(self, stream: Stream, body: RequestBody) -> Following | None:
         """None: stream it. Raises: ClientGone; PeerError when too many builds wait; StoreError."""
         assert stream.recipe is not None
-        gone = asyncio.ensure_future(body.wait_gone())
         first = asyncio.ensure_future(self._first(stream.recipe))
         try:
-            await asyncio.wait((first, gone), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((first, body.gone), return_when=asyncio.FIRST_COMPLETED)
             if not first.done():
                 raise ClientGone("the client went away")
             file = first.result()
         except BaseException:
             first.add_done_callback(give_back)
             first.cancel()
-            gone.cancel()
             raise
-        if file is None:
-            gone.cancel()
-            return None
-        return Following(file, gone, headers_of(file.look, file.reading))
+        return None if file is None else Following(file, headers_of(file.look, file.reading))
 
     async def _first(self, recipe: Recipe) -> Followed | None:
         """A file whose first bytes are there. Raises: as `begin`."""

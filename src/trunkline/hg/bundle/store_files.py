@@ -132,11 +132,16 @@ class Lister:
         journal = folder.journal()
         changelog = self._cut(CHANGELOG)
         if changelog.revisions != self._changesets:
-            raise StoreError("fewer changesets than the snapshot has", folder.join(CHANGELOG))
+            raise StoreError(
+                "fewer changesets than the snapshot has",
+                folder.join(CHANGELOG),
+                changelog.index_size,
+            )
         is_at_snapshot = before.changelog is None or before.changelog[1] == changelog.index_size
         # A changelog that has grown already doesn't tell any more since when.
         since = written_at(before) if is_at_snapshot else 0
         names = store_names(folder, self._layout.requirements)
+        folder.refuse_links(names.paths)
         found = find(folder, names, since)
         if found.missing:
             refuse_missing(self._snapshot, found.missing)
@@ -194,7 +199,7 @@ class Lister:
         except OSError as error:
             raise self._folder.fault(path, error) from None
         try:
-            return cut_revlog(descriptor, self._changesets)
+            return cut_revlog(descriptor, self._changesets, self._folder.join(path))
         finally:
             os.close(descriptor)
 

@@ -7,12 +7,15 @@ names below the open folder keep meaning the files that were listed.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from trunkline.errors import StoreError
+from trunkline.hg.store import links
+from trunkline.hg.store.links import Folders, why
 
-READ: Final = os.O_RDONLY | os.O_CLOEXEC
+READ: Final = links.READ
 CHANGELOG: Final = b"00changelog.i"
 JOURNAL: Final = b"journal"
 
@@ -40,7 +43,7 @@ class StoreFolder:
         try:
             self.descriptor = os.open(path, READ | os.O_DIRECTORY)
         except OSError as error:
-            raise StoreError(f"can't open ({error.strerror})", path) from None
+            raise StoreError(f"can't open ({why(error)})", path) from None
 
     def __del__(self) -> None:
         if self.descriptor >= 0:
@@ -69,6 +72,12 @@ class StoreFolder:
         except OSError as error:
             raise self.fault(name, error) from None
 
+    def refuse_links(self, paths: Iterable[bytes]) -> None:
+        """None of these files stands behind a symlink. Raises: StoreError."""
+        folders = Folders(self.path, self.descriptor)
+        for folder in {path.rpartition(b"/")[0] for path in paths}:
+            folders.check_folder(folder)
+
     def state(self) -> StoreState:
         changelog = self.stat(CHANGELOG)
         return StoreState(
@@ -94,12 +103,12 @@ class StoreFolder:
         lengths: dict[bytes, int] = {}
         for line in data.split(b"\n")[:-1]:
             name, _, length = line.partition(b"\0")
-            if length.isdigit():
+            if length.isdigit() and len(length) < 20:
                 lengths[name] = int(length)
         return lengths
 
     def fault(self, name: bytes, error: OSError) -> StoreError:
-        return StoreError(f"can't read ({error.strerror})", self.join(name))
+        return StoreError(f"can't read ({why(error)})", self.join(name))
 
     def join(self, name: bytes) -> str:
         return os.path.join(self.path, os.fsdecode(name))

@@ -13,6 +13,7 @@ from typing import Final
 from trunkline.errors import StoreError
 from trunkline.hg.bundle.fncache import EXTENSIONS, unmark_directories
 from trunkline.hg.bundle.store_folder import StoreFolder
+from trunkline.hg.store.links import why
 
 _ESCAPE: Final = re.compile(rb"_(.?)|~([0-9a-f]{2})?", re.DOTALL)
 
@@ -21,7 +22,7 @@ def walk_names(folder: StoreFolder) -> Iterator[bytes]:
     """Unencoded names, in no order. Raises: StoreError."""
 
     def fail(error: OSError) -> None:
-        raise StoreError(f"can't list ({error.strerror})", folder.path) from None
+        raise StoreError(f"can't list ({why(error)})", folder.path) from None
 
     if folder.stat(b"data") is None:
         return

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from trunkline.errors import StoreError
 from trunkline.hg.stock.installed import child_environment
-from trunkline.hg.stock.process import Process, ProcessEnded
+from trunkline.hg.stock.process import Process, ProcessEnded, ProcessSilent
 
 COMMAND_SECONDS = 30.0  # of silence, then the process is taken for hung
 OUTPUT_LIMIT = 64 * 1024 * 1024  # bytes of one command's output
@@ -24,7 +24,7 @@ _HEADER = struct.Struct(">cI")
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What one command came to."""
+    """What one command came to. A negative `status` is of a signal, as `subprocess` has it."""
 
     status: int
     output: bytes
@@ -33,19 +33,24 @@ class Ran:
 
 class CommandServer:
     """Thread-safe; commands run one after the other. A process that fails is replaced by the next
-    call, and the one call is tried again, since only commands that change nothing are run here."""
+    call. A call whose process died is tried again, since only commands that change nothing are run
+    here; not one whose process hung, since others wait meanwhile."""
 
     def __init__(self, hg: str) -> None:
         self._hg = hg
         self._lock = threading.Lock()
         self._process: Process | None = None
         self._runs = 0
+        self._is_closed = False
 
     def run(self, arguments: Sequence[bytes]) -> Ran:
-        """Raises: StoreError when two processes in a row fail."""
+        """Raises: StoreError when two processes in a row fail, ProcessSilent when one hangs."""
         with self._lock:
             try:
                 return self._run(arguments)
+            except ProcessSilent:
+                self._drop()
+                raise
             except StoreError:
                 self._drop()
             try:
@@ -59,7 +64,13 @@ class CommandServer:
         with self._lock:
             self._drop()
 
-    close = restart
+    def close(self) -> None:
+        """For good. Whoever waits for an answer waits no longer."""
+        self._is_closed = True
+        process = self._process
+        if process is not None:
+            process.interrupt()
+        self.restart()
 
     def _drop(self) -> None:
         if self._process is not None:
@@ -78,7 +89,7 @@ class CommandServer:
             channel, data = _read_chunk(process)
             if channel == b"r":
                 (status,) = struct.unpack(">i", data)
-                return Ran(status, bytes(output), bytes(errors))
+                return Ran(status & 255, bytes(output), bytes(errors))  # -1 stands for 255
             if channel == b"o":
                 output += data
             elif channel == b"e":
@@ -89,6 +100,8 @@ class CommandServer:
                 raise StoreError(f"Mercurial's output passed {OUTPUT_LIMIT} bytes")
 
     def _start(self) -> Process:
+        if self._is_closed:
+            raise StoreError("the server is being stopped", self._hg)
         self._process = process = Process(
             [self._hg, "serve", "--cmdserver", "pipe"],
             child_environment(),

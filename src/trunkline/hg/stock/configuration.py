@@ -19,7 +19,7 @@ from trunkline.errors import StoreError
 from trunkline.hg.stock.cmdserver import COMMAND_SECONDS, CommandServer, Ran
 from trunkline.hg.stock.installed import child_environment, find_hg
 from trunkline.hg.stock.process import Process
-from trunkline.hg.stock.watch import Signature, sign, with_includes
+from trunkline.hg.stock.watch import Signature, read_text, sign, with_includes
 
 CACHED_LIMIT = 2000  # repositories whose configuration is kept
 _SHARED_TEXT_LIMIT = 200  # bytes; longer values are seldom the same in two repositories
@@ -36,11 +36,18 @@ _READ_FROM = b"read config from: "
 Values = dict[tuple[str, str], str]
 
 
+class ConfigRefused(StoreError):
+    """Mercurial looked at the files and said no; it will, until they are other ones."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Cached:
-    """One answer: a configuration, or why there is none."""
+    """One answer: a configuration, or the words why there is none.
 
-    answer: HgConfig | StoreError
+    Never the exception itself: each raise would hang its frames on it, and all that they hold.
+    """
+
+    answer: HgConfig | str
     base: int
     watched: tuple[str, ...]
     signature: Signature
@@ -100,27 +107,48 @@ class ConfigReader:
                 self._cache.move_to_end(key)
                 while len(self._cache) > CACHED_LIMIT:
                     self._cache.popitem(last=False)
-        if isinstance(cached.answer, StoreError):
-            raise cached.answer
+        if isinstance(cached.answer, str):
+            raise StoreError(cached.answer)
+        return cached.answer
+
+    def kept(self, root: str, overrides: Sequence[str] = ()) -> HgConfig | None:
+        """What `read` would give, where some stats are enough to say so. Waits for nobody."""
+        if not self._base_lock.acquire(blocking=False):
+            return None
+        try:
+            is_base_good = self._is_current(self._base, _environment())
+            generation = self._base.generation
+        finally:
+            self._base_lock.release()
+        with self._lock:
+            cached = self._cache.get((root, tuple(overrides)))
+        if not is_base_good or cached is None or cached.base != generation:
+            return None
+        if isinstance(cached.answer, str) or sign(cached.watched) != cached.signature:
+            return None
         return cached.answer
 
     def close(self) -> None:
         self._server.close()
 
+    @staticmethod
+    def _is_current(base: _Base, environment: tuple[str | None, ...]) -> bool:
+        return (
+            bool(base.generation)
+            and base.environment == environment
+            and base.signature == sign(base.watched)
+        )
+
     def _base_generation(self) -> int:
         with self._base_lock:
-            base = self._base
-            environment = tuple(os.environ.get(name) for name in _NAMES_FILES)
-            if (
-                base.generation
-                and base.environment == environment
-                and base.signature == sign(base.watched)
-            ):
+            base, environment = self._base, _environment()
+            if self._is_current(base, environment):
                 return base.generation
             told = run_once(self.hg, [b"config", b"--debug"])
             if told.status != 0:
                 raise StoreError(f"Mercurial can't start: {_last_line(told.errors)}", self.hg)
-            watched = with_includes(_base_files(told.output))
+            # `sudo -u hg` may leave HOME at another's: that stops nothing.
+            watched = with_includes(_base_files(told.output), must_be_readable=False)
             signature = sign(watched)
             self._server.restart()  # it read these files at its start, and not since
             self._base = _Base(base.generation + 1, watched, signature, environment)
@@ -131,8 +159,8 @@ class ConfigReader:
         signature = sign(watched)  # before the answer: a change in between shows the next time
         try:
             trusted, sources = self._config(root, overrides, [])
-        except StoreError as error:
-            return _Cached(error, generation, watched, signature)
+        except ConfigRefused as refusal:
+            return _Cached(refusal.text, generation, watched, signature)
         missed = [path for path in sources if path not in watched + self._base.watched]
         watched, signature = (*watched, *missed), (*signature, *sign(missed))
         untrusted = trusted
@@ -145,9 +173,8 @@ class ConfigReader:
     ) -> tuple[Values, list[str]]:
         ran = self._run([b"-R", os.fsencode(root), *_question(overrides), *options])
         if ran.status != 0:
-            raise StoreError(
-                f"Mercurial can't read the configuration: {_last_line(ran.errors)}", root
-            )
+            kind = ConfigRefused if ran.status > 0 else StoreError
+            raise kind(f"Mercurial can't read the configuration: {_last_line(ran.errors)}", root)
         return _parse_values(ran.output)
 
     def _run(self, arguments: list[bytes]) -> Ran:
@@ -169,7 +196,7 @@ def run_once(hg: str, arguments: list[bytes]) -> Ran:
     except BaseException:
         process.kill()
         raise
-    return Ran(status if status < 128 else status - 256, b"".join(parts), bytes(process.words))
+    return Ran(status, b"".join(parts), bytes(process.words))
 
 
 _readers: dict[str, ConfigReader] = {}
@@ -182,6 +209,11 @@ def read_config(root: str, overrides: Sequence[str] = (), hg: str | None = None)
     `hg` names the program, see `installed.find_hg`. Raises: StoreError.
     """
     return config_reader(hg).read(os.path.abspath(root), overrides)
+
+
+def kept_config(root: str, overrides: Sequence[str] = (), hg: str | None = None) -> HgConfig | None:
+    """The same, if it was read before and a few stats show that it still holds; else None."""
+    return config_reader(hg).kept(os.path.abspath(root), overrides)
 
 
 def read_base_config(overrides: Sequence[str] = (), hg: str | None = None) -> HgConfig:
@@ -221,6 +253,10 @@ def _question(overrides: Sequence[str]) -> list[bytes]:
     return arguments
 
 
+def _environment() -> tuple[str | None, ...]:
+    return tuple(os.environ.get(name) for name in _NAMES_FILES)
+
+
 def _base_files(output: bytes) -> Iterator[str]:
     for line in output.splitlines():
         if line.startswith(_READ_FROM) and not line.startswith(_READ_FROM + b"resource:"):
@@ -236,12 +272,10 @@ def _repository_files(root: str) -> Iterator[str]:
     inside = os.path.join(root, ".hg")
     for name in ("requires", "sharedpath", "hgrc", "hgrc-not-shared", "store/requires"):
         yield os.path.join(inside, name)
-    try:
-        with open(os.path.join(inside, "sharedpath"), "rb") as file:
-            source = os.fsdecode(file.read(4096).rstrip(b"\n"))
-    except OSError:
+    told = os.fsdecode(read_text(os.path.join(inside, "sharedpath")).rstrip(b"\n"))
+    if not told or "\0" in told:
         return
-    source = os.path.normpath(os.path.join(inside, source))
+    source = os.path.normpath(os.path.join(inside, told))
     for name in ("hgrc", "requires", "store/requires"):
         yield os.path.join(source, name)
 
@@ -249,7 +283,7 @@ def _repository_files(root: str) -> Iterator[str]:
 def _may_distrust(signature: Signature) -> bool:
     """Whether a file has another owner than we are. Mercurial trusts its user's own files always,
     so only then can its two answers differ."""
-    return any(found is not None and found[3] != os.geteuid() for found in signature)
+    return any(found is not None and found[-1] != os.geteuid() for found in signature)
 
 
 def _parse_values(output: bytes) -> tuple[Values, list[str]]:

@@ -21,6 +21,7 @@ READ_SIZE = 256 * 1024  # bytes asked of a pipe at once
 PIPE_SIZE = 256 * 1024  # bytes a child may write ahead; the system may refuse
 WORDS_LIMIT = 1024 * 1024  # bytes of stderr kept
 LINE_LIMIT = 1024 * 1024  # bytes of a line on stdout
+LOOK_SECONDS = 1.0  # between two looks whether a child that says nothing is still there
 WAIT_STEP = 0.1  # seconds between two looks at the stderr of a child that is about to exit
 TERMINATE_SECONDS = 5.0  # from SIGTERM (hg rolls back and unlocks) to SIGKILL
 
@@ -83,7 +84,8 @@ class Process:
             try:
                 left = left[os.write(self._in.fileno(), left) :]
             except BlockingIOError:
-                self._wait(seconds, is_writing=True)
+                if not self._wait(seconds, is_writing=True):
+                    raise ProcessEnded("Mercurial ended before it had read its input") from None
             except OSError as error:
                 raise ProcessEnded("Mercurial ended before it had read its input") from error
 
@@ -155,26 +157,33 @@ class Process:
             try:
                 return os.read(self._out.fileno(), limit)
             except BlockingIOError:
-                self._wait(seconds)
+                if not self._wait(seconds):
+                    return b""
 
-    def _wait(self, seconds: float, is_writing: bool = False) -> None:
-        """Until stdout can be read (or stdin written), draining stderr. Raises: ProcessSilent."""
+    def _wait(self, seconds: float, is_writing: bool = False) -> bool:
+        """Until stdout can be read (or stdin written), draining stderr. False: the child has ended,
+        and what it left behind (a hook's own child) holds the pipe open. Raises: ProcessSilent.
+        """
         poll = select.poll()
         wanted = self._in.fileno() if is_writing else self._out.fileno()
         poll.register(wanted, select.POLLOUT if is_writing else select.POLLIN)
-        if not self._err.closed:
-            poll.register(self._err.fileno(), select.POLLIN)
+        errors = -1 if self._err.closed else self._err.fileno()
+        if errors >= 0:
+            poll.register(errors, select.POLLIN)
         deadline = time.monotonic() + seconds
         while True:
-            ready = poll.poll(max(0.0, deadline - time.monotonic()) * 1000)
-            if not ready:
-                raise ProcessSilent(f"Mercurial was silent for {seconds:g} s")
+            left = deadline - time.monotonic()
+            ready = poll.poll(max(0.0, min(left, LOOK_SECONDS)) * 1000)
             if any(fd == wanted for fd, _ in ready):
-                return
-            fd = self._err.fileno()
-            self.drain_words()
-            if self._err.closed:
-                poll.unregister(fd)
+                return True
+            if ready:
+                self.drain_words()
+                if self._err.closed:
+                    poll.unregister(errors)
+            if not self.is_running:
+                return any(fd == wanted for fd, _ in poll.poll(0))
+            if left <= 0:
+                raise ProcessSilent(f"Mercurial was silent for {seconds:g} s")
 
     # The end
 
@@ -210,9 +219,13 @@ class Process:
             self._child.wait(TERMINATE_SECONDS)
         return self.kill()
 
-    def terminate(self, seconds: float) -> None:
-        """From another thread than the one that uses it, which finds the pipes at their end."""
+    def interrupt(self) -> None:
+        """SIGTERM, for any thread: the one that uses it finds the pipes at their end."""
         self._signal(signal.SIGTERM)
+
+    def terminate(self, seconds: float) -> None:
+        """The same; it is reaped on return."""
+        self.interrupt()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._child.wait(seconds)
         self._signal(signal.SIGKILL)
@@ -229,6 +242,7 @@ class Process:
         if self._child.poll() is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._child.pid, number)
+                os.killpg(self._child.pid, signal.SIGCONT)  # one that is stopped heeds no SIGTERM
 
     def _close(self) -> int:
         with contextlib.suppress(OSError, ValueError):

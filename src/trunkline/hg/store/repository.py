@@ -9,9 +9,9 @@ from trunkline.config.hgconfig import HgConfig
 from trunkline.hg.store.capture import take
 from trunkline.hg.store.requirements import Layout, read_layout
 from trunkline.hg.store.snapshot import Snapshot
-from trunkline.hg.store.stamp import Stamp, read_stamp
+from trunkline.hg.store.stamp import Stamp, read_inode, read_stamp
 
-LayoutStamps = tuple[Stamp | None, ...]
+LayoutStamps = tuple[Stamp | int | None, ...]
 
 
 class Repository:
@@ -50,9 +50,9 @@ class Repository:
         """The state of now: the last one if no file that matters has moved (a dozen stats), else
         a new one. Raises: StoreError, NotNative.
         """
-        snapshot = self._snapshot
-        if snapshot is not None and self._is_current(snapshot):
-            return snapshot
+        kept = self.kept_snapshot()
+        if kept is not None:
+            return kept
         with self._lock:
             snapshot = self._snapshot
             if snapshot is not None and self._is_current(snapshot):  # another thread was faster
@@ -62,6 +62,13 @@ class Repository:
                 self._layout, self._layout_stamps = self._load_layout()
             self._snapshot = take(self, self._snapshot)
             return self._snapshot
+
+    def kept_snapshot(self) -> Snapshot | None:
+        """The last one, if it is the state of now; None where only `snapshot` can tell, which may
+        have to read, and to wait for who writes.
+        """
+        snapshot = self._snapshot
+        return snapshot if snapshot is not None and self._is_current(snapshot) else None
 
     def _is_current(self, snapshot: Snapshot) -> bool:
         return snapshot.is_current() and stamp_layout(self._layout) == self._layout_stamps
@@ -77,8 +84,11 @@ class Repository:
 
 
 def stamp_layout(layout: Layout) -> LayoutStamps:
-    """The files that say what the repository requires. Moved when they are rewritten."""
+    """The store's folder and the files that say what the repository requires: moved when another
+    folder takes its place, when they are rewritten.
+    """
     return (
+        read_inode(layout.store_path),
         read_stamp(layout.hg_path + "/requires"),
         read_stamp(layout.store_path + "/requires"),
     )

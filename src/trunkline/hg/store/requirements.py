@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from trunkline.errors import NotNative, StoreError
+from trunkline.hg.store.links import A_LINK, is_link
 from trunkline.hg.store.revlog import read_whole
 
 NEEDED: Final = frozenset({"revlogv1", "store"})
@@ -77,6 +78,8 @@ def read_layout(hg_path: str) -> Layout:
         source = read_requirements(source_path + "/requires")
         if ("share-safe" in source) != ("share-safe" in requirements):
             raise NotNative("the share and its source differ in share-safe")
+    if is_link(source_path + "/store"):
+        raise StoreError(A_LINK, source_path + "/store")
     if "share-safe" in requirements:
         requirements |= read_requirements(source_path + "/store/requires")
     refuse_foreign(requirements)
@@ -106,6 +109,8 @@ def read_source_path(hg_path: str, is_relative: bool) -> str:
         text = os.fsdecode(read_whole(hg_path + "/sharedpath")).rstrip("\n")
     except FileNotFoundError:
         raise StoreError("a share without a source", hg_path + "/sharedpath") from None
+    if not text or "\0" in text:
+        raise StoreError("not a path", hg_path + "/sharedpath", 0)
     path = os.path.realpath(os.path.join(hg_path, text) if is_relative else text)
     if not os.path.isdir(path):
         raise StoreError(f"the share's source isn't there: {path}", hg_path + "/sharedpath")

@@ -31,6 +31,7 @@ from trunkline.hg.store.index import (
     join_entries,
     parse_header,
 )
+from trunkline.hg.store.links import READ, why
 
 FLAG_CENSORED: Final = 0x8000
 FLAG_ELLIPSIS: Final = 0x4000
@@ -87,22 +88,24 @@ class DataFile:
                     break
                 data += more
         except OSError as error:
-            raise StoreError(f"can't read ({error.strerror})", self.path, offset) from None
+            raise StoreError(f"can't read ({why(error)})", self.path, offset) from None
         if len(data) != length:
             raise StoreError(f"{length} bytes wanted, {len(data)} there", self.path, offset)
         return data
 
     def is_there(self) -> bool:
-        """Whether the file can be opened; it stays open."""
+        """Whether there is a file; it stays open. Raises: StoreError for one that can't be read."""
         try:
             if self._descriptor < 0:
                 self._open()
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             return False
+        except OSError as error:
+            raise StoreError(f"can't read ({why(error)})", self.path) from None
         return True
 
     def _open(self) -> None:
-        descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(self.path, READ)
         if self._descriptor < 0:
             self._descriptor = descriptor
         else:  # another thread was faster
@@ -210,8 +213,11 @@ class Revlog:
         return StoreError(f"revision {rev}: {text}", self.data_path, self.start(rev))
 
     def find_stray(self) -> StoreError:
-        """Which revision has a parent or base that isn't there or doesn't come before it."""
+        """Which revision has a parent or base that isn't there or doesn't come before it, or less
+        than nothing stored."""
         for rev, row in enumerate(self.rows()):
+            if row[1] < 0:
+                return self.fault(rev, "has a stored length below zero")
             if not all(NULL_REV <= parent < rev for parent in row[5:7]):
                 return self.fault(rev, "has a parent that isn't there")
             if not NULL_REV <= row[3] <= rev:
@@ -322,7 +328,7 @@ def gather(starts: list[int], lengths: list[int], at: int) -> tuple[int, int]:
 def read_whole(path: str, limit: int | None = None) -> bytes:
     """A file's bytes, up to `limit`. Raises: FileNotFoundError, StoreError."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, READ)
         try:
             length = FIRST_READ if limit is None else min(limit, FIRST_READ)
             data = os.read(descriptor, length)
@@ -332,7 +338,7 @@ def read_whole(path: str, limit: int | None = None) -> bytes:
     except (FileNotFoundError, NotADirectoryError):
         raise FileNotFoundError(path) from None
     except OSError as error:
-        raise StoreError(f"can't read ({error.strerror})", path) from None
+        raise StoreError(f"can't read ({why(error)})", path) from None
 
 
 def read_rest(descriptor: int, done: int, limit: int | None) -> bytes:

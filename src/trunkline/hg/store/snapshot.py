@@ -64,6 +64,7 @@ from trunkline.hg.store.bookmarks import parse_bookmarks
 from trunkline.hg.store.changelog import Changelog, goes_on_from, parse_changelog
 from trunkline.hg.store.index import ColumnIndex, Header
 from trunkline.hg.store.journal import Touch, read_journal, read_or_empty, read_touch
+from trunkline.hg.store.links import Folders
 from trunkline.hg.store.obsmarkers import ObsMarkers
 from trunkline.hg.store.paths import encoder, path_encoding
 from trunkline.hg.store.patience import pauses
@@ -100,6 +101,7 @@ class Snapshot:
         self._files = files
         self._encode = encoder(path_encoding(self.layout.requirements))
         self._store_prefix = self.layout.store_path + "/"
+        self._folders = Folders(self.layout.store_path)
         self._views: dict[str | None, View] = {}
         self._lock = Lock()
         self._manifest: ReferenceType[ColumnRevlog] | None = None
@@ -173,13 +175,22 @@ class Snapshot:
         if manifest is None or not manifest.is_sound():
             manifest = reopen(self.layout.store_path, name, open_columns, path, count)
         if manifest is None:
-            # Changesets may all be without a file, and then there is none.
-            changelog = self.changelog
-            revs = range(changelog.count)
-            if any(changelog.manifest_and_files(rev).manifest != NULL_NODE for rev in revs):
-                raise StoreError("no manifest", path)
-            return ColumnRevlog(path, ColumnIndex(b"", Header(False, True)))
+            manifest = ColumnRevlog(path, ColumnIndex(b"", Header(False, True)))
+        self._check_manifest(manifest)
         return manifest
+
+    def _check_manifest(self, manifest: ColumnRevlog) -> None:
+        """That it isn't cut, at the end of an entry. (Where no changeset has a file there is none.)
+
+        Raises: StoreError.
+        """
+        changelog = self.changelog
+        revs = range(changelog.count)
+        for rev in revs[-1:] if manifest.count else revs:
+            node = changelog.manifest_and_files(rev).manifest
+            if node != NULL_NODE and manifest.index.raw.rfind(node) < 0:
+                text = f"the manifest of changeset {rev} isn't there"
+                raise StoreError(text, manifest.path, manifest.index.end)
 
     def filelog(self, path: bytes, is_sparse: bool = False) -> Revlog | None:
         """The revisions of one tracked file; None when it never had any. `is_sparse`: only few of
@@ -193,8 +204,10 @@ class Snapshot:
         return filelog
 
     def filelog_path(self, path: bytes) -> str:
-        """Where the revisions of a tracked file are stored."""
-        return self._store_prefix + self._encode(b"data/%b.i" % path).decode("ascii")
+        """Where the revisions of a tracked file are stored. Raises: StoreError."""
+        encoded = self._encode(b"data/%b.i" % path)
+        self._folders.check(encoded)
+        return self._store_prefix + encoded.decode("ascii")
 
     def view(self, name: str | None) -> View:
         """What may be seen under one of Mercurial's filter names ("served", "visible" ...)."""

@@ -18,6 +18,14 @@ class Stamp(NamedTuple):
     mtime: int
 
 
+def read_inode(path: str) -> int | None:
+    """Of a folder that may be replaced as a whole, or of the symlink there. None: nothing there."""
+    try:
+        return os.lstat(path).st_ino
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
 def read_stamp(path: str) -> Stamp | None:
     """None: no such file."""
     try:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from trunkline.errors import PeerError, StoreError
 from trunkline.hg.bundle.uvarint import format_uvarint
+from trunkline.hg.store.links import READ, why
 from trunkline.hg.wire.arguments import Arguments
 from trunkline.hg.wire.bundle_manifest import parse_entry
 from trunkline.hg.wire.exchange import Exchange
@@ -31,12 +32,12 @@ def hg_path(served: Served, *names: str) -> str:
 def read_manifest(path: str) -> bytes:
     """Empty when there is none. Raises: StoreError."""
     try:
-        with open(path, "rb") as file:
+        with open(os.open(path, READ), "rb") as file:
             data = file.read(MANIFEST_LIMIT + 1)
     except FileNotFoundError:
         return b""
     except OSError as failure:
-        raise StoreError(f"can't be read: {failure.strerror}", path) from failure
+        raise StoreError(f"can't be read: {why(failure)}", path) from failure
     if len(data) > MANIFEST_LIMIT:
         raise StoreError(f"larger than {MANIFEST_LIMIT} bytes", path)
     return data
@@ -79,7 +80,10 @@ def find_bundle(exchange: Exchange, arguments: Arguments) -> str:
     """Its path. Raises: PeerError."""
     served = exchange.served
     folder = served.config.text("server", "peer-bundle-cache-root", "bundle-cache")
-    root = os.path.realpath(hg_path(served, folder))
+    # A symlink in the place of a relative folder isn't followed: `path` is then elsewhere.
+    root = os.path.normpath(os.path.join(os.path.realpath(hg_path(served)), folder))
+    if os.path.isabs(folder):
+        root = os.path.realpath(folder)
     name = arguments[b"path"]
     shown = name[:200].decode("utf-8", "replace")
     if b"\0" in name:
@@ -93,7 +97,12 @@ def find_bundle(exchange: Exchange, arguments: Arguments) -> str:
 
 
 def sized_file(path: str) -> Iterator[bytes]:
-    with open(path, "rb") as file:
+    """Raises: StoreError."""
+    try:
+        file = open(path, "rb")  # noqa: SIM115 -- closed below
+    except OSError as failure:
+        raise StoreError(f"can't be read: {why(failure)}", path) from failure
+    with file:
         length = os.fstat(file.fileno()).st_size
         head = format_uvarint(length)
         while length and (block := file.read(min(READ_SIZE, length))):

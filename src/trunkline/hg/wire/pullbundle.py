@@ -92,8 +92,11 @@ class Fit:
 
 
 def entry_path(folder: str, entry: ManifestEntry) -> str | None:
-    path = os.path.normpath(os.path.join(folder, os.fsdecode(entry.url)))
-    return path if path.startswith(folder + os.sep) else None
+    """Its file, below `folder`, symlinks resolved; None for one elsewhere."""
+    if b"\0" in entry.url:
+        return None
+    path = os.path.realpath(os.path.join(folder, os.fsdecode(entry.url)))
+    return path if path.startswith(os.path.realpath(folder) + os.sep) else None
 
 
 def file_blocks(path: str) -> Iterator[bytes]:

@@ -5,6 +5,8 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,6 +58,22 @@ def test_the_same_object_comes_back_while_nothing_changes(
     assert reader.read(str(repository.root)) is first
     repository.configure("[web]\nname = x\n")
     assert reader.read(str(repository.root)) is not first
+
+
+def test_what_is_kept_is_told_without_asking_hg(
+    repository: Repository, reader: ConfigReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = str(repository.root)
+    assert reader.kept(root) is None
+    assert reader.read(root) is reader.kept(root)
+    assert reader.kept(root, ["web.name=x"]) is None
+    with reader._base_lock:  # somebody asks just now
+        assert reader.kept(root) is None
+    repository.configure("[web]\nname = x\n")
+    assert reader.kept(root) is None
+    assert reader.read(root) is reader.kept(root)
+    monkeypatch.setenv("HGRCPATH", str(tmp_path / "another"))
+    assert reader.kept(root) is None
 
 
 def test_a_file_that_appears_changes_or_vanishes_is_seen_at_once(
@@ -135,6 +153,58 @@ def test_a_broken_file_is_one_clear_line_until_it_is_mended(
         assert "\n" not in str(error.value)
     repository.configure("[web]\nname = mended\n")
     assert get(reader, repository, "name") == "mended"
+
+
+def test_a_broken_file_costs_no_memory_for_each_request(
+    repository: Repository, reader: ConfigReader
+) -> None:
+    """One exception, raised again and again, gathers the frames of all who caught it."""
+    repository.configure("what is this\n")
+
+    def ask() -> StoreError:
+        mine = bytearray(1)  # what a request holds
+        with pytest.raises(StoreError) as error:
+            reader.read(str(repository.root))
+        assert mine
+        return error.value
+
+    failures = [ask() for _ in range(3)]
+    assert len({id(failure) for failure in failures}) == 3
+    assert len({len(traceback.extract_tb(failure.__traceback__)) for failure in failures[1:]}) == 1
+
+
+def test_a_fifo_is_one_clear_line_and_nobody_waits(
+    repository: Repository, reader: ConfigReader
+) -> None:
+    repository.configure("[web]\nname = x\n%include pipe\n")
+    os.mkfifo(repository.root / ".hg/pipe")
+    for _ in range(2):
+        start = time.monotonic()
+        with pytest.raises(StoreError, match=r"isn't a file \[.*/pipe\]"):
+            reader.read(str(repository.root))
+        assert time.monotonic() - start < 10
+    (repository.root / ".hg/pipe").unlink()
+    assert get(reader, repository, "name") == "x"
+
+
+def test_a_failure_that_is_not_the_files_own_is_not_kept(
+    repository: Repository, tmp_path: Path
+) -> None:
+    """A program that couldn't be started once, or was killed, is asked again."""
+    wrapper, broken = tmp_path / "hg", tmp_path / "broken"
+    wrapper.write_text(
+        f'#!/bin/sh\ncase "$*" in *-R*|*cmdserver*) [ -e {broken} ] && kill -9 $$;; esac\n'
+        f'exec {HG} "$@"\n'
+    )
+    wrapper.chmod(0o755)
+    repository.configure("[web]\nname = after\n")
+    reader = ConfigReader(str(wrapper))
+    broken.touch()
+    with pytest.raises(StoreError):
+        reader.read(str(repository.root))
+    broken.unlink()
+    assert get(reader, repository, "name") == "after"
+    reader.close()
 
 
 def test_what_is_no_repository_is_one_clear_line(tmp_path: Path, reader: ConfigReader) -> None:

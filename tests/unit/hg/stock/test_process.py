@@ -110,6 +110,28 @@ def test_finish_does_not_wait_for_what_a_hook_left_in_the_background() -> None:
     os.kill(daemon, signal.SIGKILL)
 
 
+LEAVES_A_READER_AND_WRITER = (
+    "import os, subprocess, sys\n"
+    "c = subprocess.Popen(['sleep', '30'], start_new_session=True)\n"
+    "print(c.pid, 'x' * 100_000, flush=True); os.kill(os.getpid(), 9)"
+)
+
+
+def test_what_a_killed_child_left_behind_is_no_reason_to_wait() -> None:
+    """A hook that outlives its `hg` holds all of the pipes; what was said before counts."""
+    start = time.monotonic()
+    process = python(LEAVES_A_READER_AND_WRITER)
+    line = process.read_line(30)
+    with pytest.raises(ProcessEnded):
+        process.read_line(30)
+    with pytest.raises(ProcessEnded):
+        process.write(bytes(10_000_000), 30)
+    assert len(line.split()[1]) == 100_000
+    assert process.finish(30) == -signal.SIGKILL
+    assert time.monotonic() - start < 15
+    os.kill(int(line.split()[0]), signal.SIGKILL)
+
+
 def test_kill_ends_the_children_of_the_child() -> None:
     process = python(
         "import subprocess; c = subprocess.Popen(['sleep', '600'], stdout=2)\n"
