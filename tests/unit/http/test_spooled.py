@@ -505,19 +505,19 @@ def quietly(server: Serving) -> Any:
     return stop
 
 
-def begin(server: Serving, repository: Path) -> tuple[socket.socket, bytes]:
-    """A clone whose first bytes are there."""
+def begin(server: Serving, target: str) -> tuple[socket.socket, bytes]:
+    """A clone whose first bytes are there. `target` as from `getbundle`."""
     wire = connect(server)
     headers = ["X-HgProto-1: 0.1 0.2 comp=zstd,zlib,none"]
-    wire.sendall(request("/" + getbundle(repository), *headers))
+    wire.sendall(request("/" + target, *headers))
     return wire, wire.recv(1 << 16)
 
 
 def test_killed_worker_cuts_its_own_readers_only(middle: Path, start: Any, folder: Path) -> None:
     """Two servers on one folder: the one that asked for the build dies."""
     first, second = (start(middle, "--config", SLOW) for _ in range(2))
-    cut, cut_begin = begin(first, middle)
-    other, other_begin = begin(second, middle)
+    cut, cut_begin = begin(first, getbundle(middle))
+    other, other_begin = begin(second, getbundle(middle))
     for pid in children(first.pid):
         os.kill(pid, signal.SIGKILL)
     with cut, other:
@@ -547,7 +547,7 @@ def dechunk(reply: bytes) -> bytes:
 
 def test_folder_deleted_under_way(middle: Path, start: Any, folder: Path, tmp_path: Path) -> None:
     server = start(middle, "--config", SLOW)
-    wire, first = begin(server, middle)
+    wire, first = begin(server, getbundle(middle))
     shutil.rmtree(folder)
     with wire:
         assert dechunk(first + read_all(wire)) == streamed(middle, SLOW)
@@ -559,14 +559,14 @@ def test_restart_serves_what_was_whole_and_nothing_else(
     middle: Path, start: Any, folder: Path, tmp_path: Path
 ) -> None:
     server = start(middle, "--config", SLOW, ends_well=False)
-    wire, _ = begin(server, middle)
+    wire, _ = begin(server, getbundle(middle))
     for pid in [server.pid, *builders(server.pid)]:
         os.kill(pid, signal.SIGKILL)
     wire.close()
     assert wholes(folder) == []
     assert len(list(folder.glob("*.part"))) == 1
     again = start(middle, "--config", SLOW)
-    wire, first = begin(again, middle)
+    wire, first = begin(again, getbundle(middle))
     with wire:
         assert dechunk(first + read_all(wire)) == streamed(middle, SLOW)
     wait_for(lambda: len(wholes(folder)) == 1)
@@ -615,10 +615,11 @@ def test_followers_on_two_workers_and_two_servers_share_one_build(
     servers = [start(middle, "--workers", "2", "--config", SLOW) for _ in range(2)]
 
     def one(number: int) -> bytes:
-        wire, first = begin(servers[number % 2], middle)
+        wire, first = begin(servers[number % 2], target)
         with wire:
             return hashlib.sha256(dechunk(first + read_all(wire))).digest()
 
+    target = getbundle(middle)
     with ThreadPoolExecutor(24) as pool:
         digests = set(pool.map(one, range(24)))
     assert digests == {hashlib.sha256(streamed(middle, SLOW)).digest()}
@@ -630,7 +631,7 @@ def test_followers_on_two_workers_and_two_servers_share_one_build(
 
 def test_nothing_of_the_spool_outlives_the_server(made: Path, start: Any, folder: Path) -> None:
     server = start(made / "big")
-    wire, _ = begin(server, made / "big")
+    wire, _ = begin(server, getbundle(made / "big"))
     with wire:
         read_all(wire)
     (worker,) = children(server.pid)
