@@ -50,12 +50,17 @@ def peer_failure(error: PeerError, command: str) -> Answer:
 
 def for_people(answer: Answer, headers: Mapping[bytes, bytes]) -> Answer:
     """The same as a page, if a browser asks."""
-    if b"text/html" not in headers.get(b"accept", b""):
+    if not wants_page(headers):
         return answer
     assert isinstance(answer.body, Bytes)
     page = error_page(answer.status, answer.body.data.decode("utf-8", "replace"))
     kept = [header for header in answer.headers if header != TEXT]
     return Answer(page.status, [*page.headers, *kept], Bytes(page.html), answer.command)
+
+
+def wants_page(headers: Mapping[bytes, bytes]) -> bool:
+    """A browser's."""
+    return b"text/html" in headers.get(b"accept", b"")
 
 
 def log_broken(error: BaseException, what: str, sent: int) -> None:
