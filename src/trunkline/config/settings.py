@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct, field
 
+from trunkline.config.mistakes import explain
 from trunkline.config.proxies import Proxies
 from trunkline.errors import SettingsError
 from trunkline.work import WALK_LIMIT
@@ -251,8 +252,8 @@ class Log(Struct, frozen=True, forbid_unknown_fields=True):
     access: Annotated[
         str,
         words(
-            'Path of the access log; `-` is stderr, `""` is none. It is appended to by all '
-            "workers, in whole lines; SIGHUP starts new workers, which open it anew."
+            'Path of the access log, relative to the file; `-` is stderr, `""` is none. It is '
+            "appended to by all workers, in whole lines; SIGHUP has it opened anew."
         ),
     ] = "-"
     format: Annotated[Literal["text", "json"], words("Of the access log.")] = "text"
@@ -350,12 +351,22 @@ def read_settings(path: str) -> Settings:
     except SettingsError as error:
         raise SettingsError(f"{path}: {error.text}") from None
     folder = os.path.dirname(os.path.abspath(path))
-    paths = [os.path.join(folder, os.path.expanduser(word)) for word in settings.paths]
-    return msgspec.structs.replace(settings, paths=paths)
+    log = msgspec.structs.replace(settings.log, access=beside_unless_stderr(folder, settings.log))
+    paths = [beside(folder, word) for word in settings.paths]
+    return msgspec.structs.replace(settings, paths=paths, log=log)
+
+
+def beside_unless_stderr(folder: str, log: Log) -> str:
+    return log.access if log.access in ("", "-") else beside(folder, log.access)
+
+
+def beside(folder: str, word: str) -> str:
+    """A path of the file, which is relative to the `folder` that it stands in."""
+    return os.path.join(folder, os.path.expanduser(word))
 
 
 def parse_settings(data: bytes) -> Settings:
     try:
         return msgspec.toml.decode(data, type=Settings)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(str(error).replace("\n", " ")) from None
+        raise SettingsError(explain(str(error).replace("\n", " "), Settings)) from None

@@ -34,7 +34,7 @@ from trunkline.http.roots import Roots
 from trunkline.http.send import Begun, BrokenReply, Sent, send_stream, send_whole
 from trunkline.http.spooled import Spooled
 from trunkline.http.threads import Lane, Threads
-from trunkline.http.visit import Scope, Visit, read_visit
+from trunkline.http.visit import Scope, Visit, describe, read_visit
 from trunkline.reply import Bytes, Span, Stream
 from trunkline.work import Work
 
@@ -56,20 +56,23 @@ class Made:
 
 
 class App:
-    """One for each worker process. `ready` is called once requests can be answered."""
+    """One for each worker process. `ready` is called once requests can be answered; when
+    `log_turn` gives another number, the access log is opened anew.
+    """
 
     def __init__(
         self,
         settings: Settings,
         roots: Roots | None = None,
         ready: Callable[[], object] | None = None,
+        log_turn: Callable[[], int] = lambda: 0,
     ) -> None:
         self._settings = settings
         self._ready = ready
         self._door = Door(settings, roots)
         self._guests = Guests(settings.limits)
         self._argument_bytes = ArgumentBytes(settings.limits)
-        self._log = AccessLog(settings.log.access, settings.log.format)
+        self._log = AccessLog(settings.log.access, settings.log.format, log_turn)
         self._proxies = Proxies(settings.server.trusted_proxies)
         self._fresh: States | None = None
         self._threads: Threads | None = None
@@ -382,7 +385,3 @@ def close_quietly(pieces: Pieces | None) -> None:
     if pieces is not None:
         with contextlib.suppress(Exception):
             pieces.close()
-
-
-def describe(visit: Visit) -> str:
-    return f"{visit.method} {visit.raw_path.decode('latin-1')}"

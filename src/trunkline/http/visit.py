@@ -47,6 +47,11 @@ def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
     return Visit(scope["method"], raw_path, query, headers, address, scheme, server)
 
 
+def describe(visit: Visit) -> str:
+    """For the log."""
+    return f"{visit.method} {visit.raw_path.decode('latin-1')}"
+
+
 def server_name(server: Sequence[Any] | None) -> str:
     """Of a unix socket there is no port, and nothing that a client could write into a URL."""
     if not server or not server[1]:
