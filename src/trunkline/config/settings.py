@@ -269,9 +269,9 @@ class Spool(Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[
         str,
         words(
-            'The folder; nobody else may write to it. `""` is `spool` below `$CACHE_DIRECTORY`, '
-            "or `trunkline/spool` below `$XDG_CACHE_HOME` or `~/.cache`, or "
-            "`trunkline-spool-UID` in the folder of temporary files."
+            'The folder, relative to the file; nobody else may write to it. `""` is `spool` '
+            "below `$CACHE_DIRECTORY`, or `trunkline/spool` below `$XDG_CACHE_HOME` or "
+            "`~/.cache`, or `trunkline-spool-UID` in the folder of temporary files."
         ),
     ] = ""
     bytes: Annotated[
@@ -353,7 +353,10 @@ def read_settings(path: str) -> Settings:
     folder = os.path.dirname(os.path.abspath(path))
     log = msgspec.structs.replace(settings.log, access=beside_unless_stderr(folder, settings.log))
     paths = [beside(folder, word) for word in settings.paths]
-    return msgspec.structs.replace(settings, paths=paths, log=log)
+    spool = settings.spool
+    if spool.path:
+        spool = msgspec.structs.replace(spool, path=beside(folder, spool.path))
+    return msgspec.structs.replace(settings, paths=paths, log=log, spool=spool)
 
 
 def beside_unless_stderr(folder: str, log: Log) -> str:
