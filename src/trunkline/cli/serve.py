@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 import click
 from msgspec.structs import replace
@@ -22,7 +22,17 @@ BAD_USAGE = 2
 LOG_MODE = 0o640  # of a new access log, as the workers would make it
 
 
-@click.command()
+class OneLine(click.Command):
+    """What is wrong with an option is told as every other mistake is: in one line."""
+
+    def make_context(self, *words: Any, **extra: Any) -> click.Context:
+        try:
+            return super().make_context(*words, **extra)
+        except click.UsageError as error:
+            fail(error.format_message())
+
+
+@click.command(cls=OneLine)
 @click.argument("paths", metavar="[PATH ...]", nargs=-1)
 @click.option(
     "--listen",

@@ -53,7 +53,7 @@ def for_people(answer: Answer, headers: Mapping[bytes, bytes]) -> Answer:
     """The same as a page, if a browser asks, and in JSON, if a client of LFS does."""
     if JSON in headers.get(b"accept", b""):
         return in_json(answer)
-    if b"text/html" not in headers.get(b"accept", b""):
+    if not wants_page(headers):
         return answer
     assert isinstance(answer.body, Bytes)
     page = error_page(answer.status, answer.body.data.decode("utf-8", "replace"))
@@ -66,6 +66,11 @@ def in_json(answer: Answer) -> Answer:
     data = format_message(answer.body.data.decode("utf-8", "replace").strip())
     headers = [(b"content-type", JSON), *(header for header in answer.headers if header != TEXT)]
     return Answer(answer.status, headers, Bytes(data), answer.command)
+
+
+def wants_page(headers: Mapping[bytes, bytes]) -> bool:
+    """A browser's."""
+    return b"text/html" in headers.get(b"accept", b"")
 
 
 def log_broken(error: BaseException, what: str, sent: int) -> None:

@@ -696,6 +696,49 @@ def test_landing_page_has_no_clone_line_where_nobody_may_clone(tmp_path: Path) -
     reply = get(make_app(repository), "/")
     assert reply.status == 200
     assert "hg clone" not in reply.text
+    assert "pulling are switched off" in reply.text
+
+
+def test_landing_page_shows_bookmarks_and_tags_of_heads(tmp_path: Path) -> None:
+    repository = new(tmp_path / "r")
+    commit(repository, "a", b"1", "one")
+    run(repository, "bookmark", "mine")
+    run(repository, "tag", "--local", "v1")
+    assert "<td>mine, v1</td>" in get(make_app(repository), "/").text
+
+
+HTML = (b"accept", b"text/html,*/*")
+
+
+def test_below_a_repository_its_page_is_named(made: Path) -> None:
+    app = make_app(made)
+    for target, href in (
+        ("/small/rev/tip", "../../small/"),
+        ("/group/deep/log", "../../group/deep/"),
+    ):
+        page = get(app, target, HTML)
+        assert page.status == 404
+        assert "of hgweb&#39;s pages there are none here" in page.text
+        assert f'href="{href}"' in page.text
+        assert "none here but" in one_line(get(app, target))
+    assert "hgweb" not in get(app, "/small/nothing", HTML).text
+    assert 'href="../small/"' in get(app, "/small/nothing", HTML).text
+    assert 'href="./"' in get(make_app(made / "small"), "/log", HTML).text
+    assert "href" not in get(app, "/none/log", HTML).text
+
+
+def test_a_name_for_all_names_none_of_many(made: Path) -> None:
+    config = ["web.name=all alike"]
+    assert "all alike" not in get(make_app(made, config=config), "/").text
+    assert "all alike" not in get(make_app(made, config=config), "/small").text
+    assert "all alike" in get(make_app(made / "small", config=config), "/").text
+
+
+def test_who_may_not_read_is_told_what_to_do(tmp_path: Path) -> None:
+    repository = new(tmp_path / "r", "[web]\ndeny_read = *\n")
+    reply = get(make_app(repository), "/")
+    assert reply.status == 401
+    assert "ask those who run this server" in reply.text
 
 
 def test_landing_page_keeps_secrets(tmp_path: Path) -> None:
