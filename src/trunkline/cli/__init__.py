@@ -6,6 +6,7 @@ import click
 
 from trunkline import __version__
 from trunkline.cli.serve import serve
+from trunkline.cli.token import token
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -15,3 +16,4 @@ def main() -> None:
 
 
 main.add_command(serve)
+main.add_command(token)

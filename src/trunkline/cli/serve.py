@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Literal, NoReturn
+from typing import Literal
 
 import click
 from msgspec.structs import replace
 
+from trunkline.cli.failing import fail
 from trunkline.config.mercurial import check, check_overrides
 from trunkline.config.settings import WORKERS_LIMIT, Settings, read_settings
 from trunkline.errors import SettingsError, StoreError
@@ -15,8 +15,6 @@ from trunkline.hg.stock.configuration import close_readers, read_base_config, re
 from trunkline.hg.stock.installed import find_hg
 from trunkline.http.listen import Address, Claim, parse_listen
 from trunkline.http.roots import mount_paths
-
-BAD_USAGE = 2
 
 
 @click.command()
@@ -132,10 +130,3 @@ def check_mercurial(settings: Settings, repository: str | None) -> None:
         raise SettingsError(error.text) from None
     finally:
         close_readers()
-
-
-def fail(text: str) -> NoReturn:
-    """One line on stderr, exit status 2."""
-    line = " ".join(text.split())
-    print(f"trunkline: {line}".encode("utf-8", "backslashreplace").decode(), file=sys.stderr)
-    raise SystemExit(BAD_USAGE)

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import json
+from inspect import getdoc
 from typing import Any, get_type_hints
 
 import msgspec
 from msgspec import Struct
 
+from trunkline.config.auth import GROUPS, Rule
 from trunkline.config.settings import Settings
 
 SERVED = """\
@@ -80,15 +83,35 @@ def render() -> str:
         "[log]",
         'access = "/var/log/trunkline/access.log"',
         'format = "json"',
+        "",
+        "[auth]",
+        'password_file = "/etc/trunkline/htpasswd"',
+        'token_file = "/etc/trunkline/tokens.json"',
+        "",
+        "[groups]",
+        'dev = ["alice", "bob"]',
+        "",
+        "[[access]]",
+        'repositories = ["team/**"]',
+        'read = ["*"]',
+        'write = ["@dev"]',
+        "",
+        "[[access]]",
+        'repositories = ["**"]',
+        'write = ["alice"]',
         "```",
         "",
     ]
     lines += [SERVED, "## At the top", "", *render_table(Settings)]
     for section in msgspec.structs.fields(Settings):
         if isinstance(section.type, type) and issubclass(section.type, Struct):
-            meaning = (section.type.__doc__ or "").strip()
-            lines += ["", f"## [{section.name}]", "", meaning, "", *render_table(section.type)]
+            lines += render_section(f"[{section.name}]", section.type)
+    lines += ["", "## [groups]", "", GROUPS, *render_section("[[access]]", Rule)]
     return "\n".join(lines) + "\n"
+
+
+def render_section(head: str, struct: type[Struct]) -> list[str]:
+    return ["", f"## {head}", "", getdoc(struct) or "", "", *render_table(struct)]
 
 
 def render_table(struct: type[Struct]) -> list[str]:
@@ -107,13 +130,15 @@ def render_table(struct: type[Struct]) -> list[str]:
 
 def toml(value: object, unit: str = "") -> str:
     """A default as it would stand in the file."""
+    if value is None:
+        return "not given"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int) and unit == "octal":
         return f"0o{value:o}"
     if isinstance(value, int):
         return f"{value:_}" if value >= 10_000 else str(value)
-    return str(value) if isinstance(value, list) else f'"{value}"'
+    return json.dumps(value) if isinstance(value, list | dict) else f'"{value}"'
 
 
 if __name__ == "__main__":

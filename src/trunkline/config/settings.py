@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
-from msgspec import Meta, Struct, field
+from msgspec import Struct, field
+from msgspec.structs import replace
 
+from trunkline.config.auth import Auth, Rule, Tls, check_groups
+from trunkline.config.fields import unit, words
 from trunkline.config.proxies import Proxies
 from trunkline.errors import SettingsError
 
@@ -15,16 +18,10 @@ KiB = 1024
 MiB = 1024 * KiB
 GiB = 1024 * MiB
 
+Section = TypeVar("Section", bound=Struct)
+
 WORKERS_LIMIT = 1024  # processes
 REQUEST_LINE_LIMIT = 65_534  # bytes of path and query together, of the HTTP library
-
-
-def unit(name: str, text: str, ge: int = 0, le: int | None = None) -> Meta:
-    return Meta(ge=ge, le=le, description=text, extra={"unit": name})
-
-
-def words(text: str) -> Meta:
-    return Meta(description=text, extra={"unit": ""})
 
 
 class Server(Struct, frozen=True, forbid_unknown_fields=True):
@@ -234,10 +231,20 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = "authenticated"
     insecure: Annotated[bool, words("See `allow_write`. (`--insecure`)")] = False
+    groups: Annotated[
+        dict[str, list[str]],
+        words('For `[[access]]`: `[groups]` with lines such as `dev = ["alice", "bob"]`.'),
+    ] = field(default_factory=dict)
+    access: Annotated[list[Rule], words("Rules, see below.")] = field(default_factory=list)
+    auth: Auth = field(default_factory=Auth)
+    tls: Tls = field(default_factory=Tls)
     server: Server = field(default_factory=Server)
     index: Index = field(default_factory=Index)
     limits: Limits = field(default_factory=Limits)
     log: Log = field(default_factory=Log)
+
+    def __post_init__(self) -> None:
+        check_groups(self.groups, self.access)
 
 
 def read_settings(path: str) -> Settings:
@@ -245,15 +252,33 @@ def read_settings(path: str) -> Settings:
     try:
         with open(path, "rb") as file:
             data = file.read()
+        return settings_of(path, data)
     except OSError as error:
         raise SettingsError(f"{path}: {error.strerror}") from None
-    try:
-        settings = parse_settings(data)
     except SettingsError as error:
         raise SettingsError(f"{path}: {error.text}") from None
+
+
+def settings_of(path: str, data: bytes) -> Settings:
+    """Of a file that holds `data`. Raises: SettingsError."""
+    settings = parse_settings(data)
     folder = os.path.dirname(os.path.abspath(path))
-    paths = [os.path.join(folder, os.path.expanduser(word)) for word in settings.paths]
-    return msgspec.structs.replace(settings, paths=paths)
+    return replace(
+        settings,
+        paths=[beside(folder, word) for word in settings.paths],
+        auth=with_paths(settings.auth, folder, "password_file", "token_file"),
+        tls=with_paths(settings.tls, folder, "certificate", "key", "client_ca"),
+    )
+
+
+def with_paths(section: Section, folder: str, *names: str) -> Section:
+    found = {name: getattr(section, name) for name in names}
+    return replace(section, **{name: beside(folder, word) for name, word in found.items() if word})
+
+
+def beside(folder: str, word: str) -> str:
+    """A path of the file, which is relative to the `folder` that it stands in."""
+    return os.path.join(folder, os.path.expanduser(word))
 
 
 def parse_settings(data: bytes) -> Settings:

@@ -1,0 +1,15 @@
+"""How a command ends that can't do what was asked."""
+
+from __future__ import annotations
+
+import sys
+from typing import NoReturn
+
+BAD_USAGE = 2
+
+
+def fail(text: str) -> NoReturn:
+    """One line on stderr, exit status 2."""
+    line = " ".join(text.split())
+    print(f"trunkline: {line}".encode("utf-8", "backslashreplace").decode(), file=sys.stderr)
+    raise SystemExit(BAD_USAGE)
