@@ -26,7 +26,7 @@ from trunkline.errors import PeerError
 log = logging.getLogger(__name__)
 
 # What proxies write for a variable without a value.
-NO_VALUES = (b"", b"-", b"(null)")
+NO_VALUES = (b"-", b"(null)")
 USER_SHOWN = 64  # characters of a name that failed, in the log
 
 
@@ -66,9 +66,9 @@ class Gate:
     def known(self, shown: Shown) -> Identity | None:
         """None: only `login` can tell. Raises: PeerError (401, 429, 400 and 431)."""
         if shown.is_proxied:
-            told = self._proxied(shown.headers)
-            if told is not None:
-                return told
+            proxied = self._proxied(shown.headers)
+            if proxied is not None:
+                return proxied
         value = shown.headers.get(b"authorization")
         found = parse_authorization(value) if value and self._auth.has_logins else None
         if found is None:
@@ -82,9 +82,9 @@ class Gate:
 
     def login(self, shown: Shown) -> Identity:
         """For what isn't known. Hashes the password. Raises: PeerError, as `known`."""
-        told = self.known(shown)  # by another request of the same login, while this one waited
-        if told is not None:
-            return told
+        known = self.known(shown)  # by another request of the same login, while this one waited
+        if known is not None:
+            return known
         found = parse_authorization(shown.headers[b"authorization"])
         assert isinstance(found, Basic)
         passwords = self._passwords()
@@ -102,11 +102,11 @@ class Gate:
 
     def _proxied(self, headers: Mapping[bytes, bytes]) -> Identity | None:
         """Raises: PeerError."""
-        name = headers.get(self._user_header, b"").strip()
-        if name not in NO_VALUES:
+        name = told(headers, self._user_header)
+        if name:
             return Identity(checked_user(name.decode("utf-8", "surrogateescape")), how="proxy")
-        subject = headers.get(self._certificate_header, b"").strip()
-        if subject not in NO_VALUES:
+        subject = told(headers, self._certificate_header)
+        if subject:
             text = subject.decode("utf-8", "surrogateescape")
             user = user_of_subject(text, self._auth.certificate_field)
             return Identity(checked_user(user), how="certificate")
@@ -142,6 +142,12 @@ class Gate:
     def _log_failure(self, address: str, user: str, what: str) -> None:
         shown = ascii(user[:USER_SHOWN]) if user else "-"
         log.warning("failed login from %s: user %s, wrong %s", address, shown, what)
+
+
+def told(headers: Mapping[bytes, bytes], name: bytes) -> bytes:
+    """By a proxy; `name` is b"" where none is believed."""
+    value = headers.get(name, b"").strip() if name else b""
+    return b"" if value in NO_VALUES else value
 
 
 def checked_user(name: str) -> str:
