@@ -44,6 +44,17 @@ class People:
     def is_nobody(self) -> bool:
         return not (self.is_everyone or self.is_every_user or self.users)
 
+    @property
+    def has_every_user(self) -> bool:
+        return self.is_everyone or self.is_every_user
+
+    def __and__(self, other: People) -> People:
+        return People(
+            self.is_everyone and other.is_everyone,
+            self.has_every_user and other.has_every_user,
+            frozenset(user for user in self.users | other.users if user in self and user in other),
+        )
+
     def __or__(self, other: People) -> People:
         return People(
             self.is_everyone or other.is_everyone,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from trunkline import __version__
+from trunkline.cli.check import check
 from trunkline.cli.serve import serve
 from trunkline.cli.token import token
 
@@ -15,5 +16,6 @@ def main() -> None:
     """One fast HTTP door for Mercurial repositories."""
 
 
+main.add_command(check)
 main.add_command(serve)
 main.add_command(token)
