@@ -19,13 +19,12 @@ FORBIDDEN = 403
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """`asks_login`: the answer names the ways to log in. A 401 that doesn't, as of a server where
-    nobody can, makes stock clients say "authorization failed" and ask for no password in vain.
+    """A 401 names the ways to log in. Where there are none it is as stock has it: clients then say
+    "authorization failed", and ask for no password in vain.
     """
 
     status: int
     text: str
-    asks_login: bool = False
 
 
 READ = Refusal(UNAUTHORIZED, "read not authorized")
@@ -104,4 +103,4 @@ class Judge:
             return None
         if not who.is_anonymous or (self.has_logins and verdict is Verdict.NOBODY):
             return replace(words, status=FORBIDDEN)
-        return replace(words, asks_login=self.has_logins)
+        return words

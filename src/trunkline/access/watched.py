@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 Value = TypeVar("Value")
 Signature = tuple[int, ...]
 
-FILE_LIMIT = 64 * 1024 * 1024  # bytes; a million users
+FILE_LIMIT = 16 * 1024 * 1024  # bytes; 200,000 users
 # A file that was written so lately may be written again without a new time stamp.
 SETTLED_SECONDS = 0.1
 
@@ -65,7 +65,7 @@ def sign(path: str) -> Signature | None:
         found = os.stat(path)
     except (OSError, ValueError):
         return ()
-    if time.time() - found.st_ctime < SETTLED_SECONDS:
+    if abs(time.time() - found.st_ctime) < SETTLED_SECONDS:
         return None
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_dev
 

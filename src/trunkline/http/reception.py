@@ -1,0 +1,51 @@
+"""Who a visit is of, without keeping the event loop from others while passwords are hashed."""
+
+from __future__ import annotations
+
+from trunkline.access.challenge import challenges
+from trunkline.access.current import Standing
+from trunkline.access.gate import Shown
+from trunkline.access.guesses import TooManyFailures
+from trunkline.access.identity import Identity
+from trunkline.errors import PeerError
+from trunkline.hg.wire.answer import Answer
+from trunkline.http.limits import group
+from trunkline.http.threads import Threads
+from trunkline.http.visit import Visit
+
+UNAUTHORIZED = 401
+
+
+class Reception:
+    """For one event loop."""
+
+    def __init__(self, threads: Threads) -> None:
+        self._threads = threads
+        self._waiting = 0
+
+    async def identify(self, visit: Visit, standing: Standing) -> Identity:
+        """Raises: PeerError."""
+        shown = Shown(visit.headers, group(visit.address), visit.is_proxied)
+        known = standing.gate.known(shown)
+        if known is not None:
+            return known
+        if self._waiting >= standing.auth.waiting + standing.auth.threads:
+            raise PeerError("too many are logging in: try again", status=503)
+        self._waiting += 1
+        try:
+            return await self._threads.run(standing.gate.login, shown)
+        finally:
+            self._waiting -= 1
+
+
+def challenge(answer: Answer, standing: Standing, visit: Visit) -> None:
+    """Add the ways to log in to an answer that is for want of a login."""
+    if answer.status == UNAUTHORIZED and standing.auth.has_logins:
+        user_agent = visit.headers.get(b"user-agent", b"")
+        answer.headers.extend(challenges(standing.auth.realm, user_agent))
+
+
+def retry_after(error: PeerError) -> list[tuple[bytes, bytes]]:
+    if isinstance(error, TooManyFailures):
+        return [(b"retry-after", b"%d" % error.seconds)]
+    return []
