@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Literal
 
 import click
@@ -15,6 +16,8 @@ from trunkline.hg.stock.configuration import close_readers, read_base_config, re
 from trunkline.hg.stock.installed import find_hg
 from trunkline.http.listen import Address, Claim, parse_listen
 from trunkline.http.roots import mount_paths
+
+LOG_MODE = 0o640  # of a new access log, as the workers would make it
 
 
 @click.command()
@@ -111,7 +114,7 @@ def check_log(settings: Settings) -> None:
     if target in ("", "-"):
         return
     try:
-        open(target, "ab").close()
+        os.close(os.open(target, os.O_WRONLY | os.O_APPEND | os.O_CREAT, LOG_MODE))
     except OSError as error:
         raise SettingsError(f"log.access: {target}: {error.strerror}") from None
 

@@ -13,6 +13,7 @@ from trunkline.config.auth import Auth, Rule, Tls, check_groups
 from trunkline.config.fields import unit, words
 from trunkline.config.proxies import Proxies
 from trunkline.errors import SettingsError
+from trunkline.work import WALK_LIMIT
 
 KiB = 1024
 MiB = 1024 * KiB
@@ -54,6 +55,15 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True):
     threads: Annotated[
         int,
         unit("threads", "Threads of a worker that make replies. A slow reader holds none.", ge=1),
+    ] = 16
+    bridge_threads: Annotated[
+        int,
+        unit(
+            "threads",
+            "Threads of a worker for replies that the installed Mercurial makes: they wait for its "
+            "processes, and nobody else shall wait for them.",
+            ge=1,
+        ),
     ] = 16
     push_threads: Annotated[
         int,
@@ -155,10 +165,20 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     post_args_bytes: Annotated[
         int, unit("bytes", "Of arguments in a body (`X-HgArgs-Post`): 413.", ge=1)
     ] = 16 * MiB
+    post_args_bytes_per_address: Annotated[
+        int,
+        unit("bytes", "Of such arguments, as far as they have come, of one address: 503.", ge=1),
+    ] = 64 * MiB
     all_post_args_bytes: Annotated[
         int,
         unit("bytes", "Of such arguments of all requests that are running: 503.", ge=1),
     ] = 128 * MiB
+    post_args_idle_seconds: Annotated[
+        int, unit("seconds", "Without a byte of such arguments: 408.", ge=1)
+    ] = 30
+    post_args_seconds: Annotated[
+        int, unit("seconds", "For all of such arguments of one request: 408.", ge=1)
+    ] = 300
     push_bytes: Annotated[
         int, unit("bytes", "Of a pushed bundle: 413 if announced, else a cut push.", ge=1)
     ] = 16 * GiB
@@ -174,7 +194,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = 64 * MiB
     body_idle_seconds: Annotated[
-        int, unit("seconds", "Without a byte of a body that we wait for: the request ends.", ge=1)
+        int, unit("seconds", "Without a byte of any other body that we wait for: 408.", ge=1)
     ] = 300
     send_idle_seconds: Annotated[
         int,
@@ -190,6 +210,24 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = 256
     requests: Annotated[int, unit("requests", "At once in a worker: 503.", ge=1)] = 1024
+    threads_per_address: Annotated[
+        int,
+        unit(
+            "threads",
+            "Of `server.threads` and of `server.bridge_threads` that work for one address at once; "
+            "what it asks for beyond them waits. All addresses take turns in any case.",
+            ge=1,
+        ),
+    ] = 8
+    walked_revisions: Annotated[
+        int,
+        unit(
+            "revisions",
+            "That one request may have walked one by one, as clients before 1.9 have it "
+            "(`between`): an error.",
+            ge=1,
+        ),
+    ] = WALK_LIMIT
 
 
 class Log(Struct, frozen=True, forbid_unknown_fields=True):
