@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -40,12 +40,20 @@ class LoginFailed(PeerError):
 @dataclass(frozen=True, slots=True)
 class Shown:
     """What came with a request. `address`: whose failures are counted, `is_proxied`: it came
-    through a proxy that we trust, so the headers are the proxy's.
+    through a proxy that we trust, so the headers are the proxy's. `repeated`: names of headers
+    that came more than once.
     """
 
     headers: Mapping[bytes, bytes]
     address: str
     is_proxied: bool = False
+    repeated: Container[bytes] = frozenset()
+
+    def get(self, name: bytes) -> bytes:
+        """Raises: PeerError where it is said twice who it is: one of the two is a lie."""
+        if name in self.repeated:
+            raise PeerError(f"{name.decode('latin-1')} came more than once")
+        return self.headers.get(name, b"").strip()
 
 
 class Gate:
@@ -66,11 +74,11 @@ class Gate:
     def known(self, shown: Shown) -> Identity | None:
         """None: only `login` can tell. Raises: PeerError (401, 429, 400 and 431)."""
         if shown.is_proxied:
-            proxied = self._proxied(shown.headers)
+            proxied = self._proxied(shown)
             if proxied is not None:
                 return proxied
-        value = shown.headers.get(b"authorization")
-        found = parse_authorization(value) if value and self._auth.has_logins else None
+        value = shown.get(b"authorization") if self._auth.has_logins else b""
+        found = parse_authorization(value) if value else None
         if found is None:
             return ANONYMOUS
         if isinstance(found, Bearer):
@@ -85,7 +93,7 @@ class Gate:
         known = self.known(shown)  # by another request of the same login, while this one waited
         if known is not None:
             return known
-        found = parse_authorization(shown.headers[b"authorization"])
+        found = parse_authorization(shown.get(b"authorization"))
         assert isinstance(found, Basic)
         passwords = self._passwords()
         text = passwords.hash_of(found.user)
@@ -100,12 +108,12 @@ class Gate:
 
     # -- each way
 
-    def _proxied(self, headers: Mapping[bytes, bytes]) -> Identity | None:
+    def _proxied(self, shown: Shown) -> Identity | None:
         """Raises: PeerError."""
-        name = told(headers, self._user_header)
+        name = told(shown, self._user_header)
         if name:
             return Identity(checked_user(name.decode("utf-8", "surrogateescape")), how="proxy")
-        subject = told(headers, self._certificate_header)
+        subject = told(shown, self._certificate_header)
         if subject:
             text = subject.decode("utf-8", "surrogateescape")
             user = user_of_subject(text, self._auth.certificate_field)
@@ -144,9 +152,9 @@ class Gate:
         log.warning("failed login from %s: user %s, wrong %s", address, shown, what)
 
 
-def told(headers: Mapping[bytes, bytes], name: bytes) -> bytes:
-    """By a proxy; `name` is b"" where none is believed."""
-    value = headers.get(name, b"").strip() if name else b""
+def told(shown: Shown, name: bytes) -> bytes:
+    """By a proxy; `name` is b"" where none is believed. Raises: PeerError."""
+    value = shown.get(name) if name else b""
     return b"" if value in NO_VALUES else value
 
 

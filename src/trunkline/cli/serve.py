@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from typing import Literal
 
 import click
 from msgspec.structs import replace
 
+from trunkline.access.current import Current
 from trunkline.cli.failing import fail
 from trunkline.config.mercurial import check, check_overrides
 from trunkline.config.settings import WORKERS_LIMIT, Settings, read_settings
@@ -16,6 +18,7 @@ from trunkline.hg.stock.configuration import close_readers, read_base_config, re
 from trunkline.hg.stock.installed import find_hg
 from trunkline.http.listen import Address, Claim, parse_listen
 from trunkline.http.roots import mount_paths
+from trunkline.http.tls import check_tls
 
 LOG_MODE = 0o640  # of a new access log, as the workers would make it
 
@@ -86,16 +89,20 @@ def serve(
         fail(error.text)
     from trunkline.http.server import serve as run  # Granian is slow to import
 
-    run(settings, claim)
+    run(settings, claim, settings_file or "")
 
 
 def check_settings(settings: Settings) -> Claim:
     """All that can be wrong before a worker starts. Raises: SettingsError."""
     roots = mount_paths(settings.paths)
     check_overrides(settings.config)
+    check_tls(settings.tls)
     address = parse_listen(settings.server.listen)
+    if settings.tls.certificate:
+        address = dataclasses.replace(address, scheme="https")
     check_write(settings, address)
     check_log(settings)
+    Current(settings)  # its password and token files
     claim = Claim(address)
     check_mercurial(settings, roots.single_repository)
     return claim

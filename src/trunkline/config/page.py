@@ -30,8 +30,10 @@ where it stays inside its PATH. Nothing of a store is read through one: to have 
 make the repository a share (`hg share`), whose source may lie anywhere. (`hg` itself, where it must
 be asked for a repository, follows what it finds.)
 `web.hidden` keeps a repository out of the list; it is served all the same. Who may read and pull is
-decided by `web.allow_read`, `web.deny_read` and `web.allow-pull`, as in hgweb; everybody is
-anonymous as yet. Who may push, by `web.push_ssl`, `web.deny_push` and `web.allow-push`.
+decided by `[[access]]` below and by `web.allow_read`, `web.deny_read` and `web.allow-pull`, as in
+hgweb; who may push, by `[[access]]`, `web.push_ssl`, `web.deny_push` and `web.allow-push`. Of a
+repository that a visitor may not read, nothing tells that it is there: the answer is that of one
+that isn't. `trunkline check` shows what comes of it all ([security.md](security.md)).
 
 ## Signals
 
@@ -48,13 +50,14 @@ speak HTTP/1.1 to Trunkline (nginx: `proxy_http_version 1.1`), without buffering
 
 One line for each request, written when it ends. Fields as text:
 
-    TIME CLIENT "METHOD PATH" STATUS BYTES SECONDS COMMAND ENGINE OUTCOME "USER AGENT"
+    TIME CLIENT USER "METHOD PATH" STATUS BYTES SECONDS COMMAND ENGINE OUTCOME "USER AGENT"
 
-As JSON: `time`, `client`, `method`, `path`, `status`, `bytes`, `duration` (seconds), `engine`,
-`command`, `outcome`, `user_agent`. `bytes` is of the body as it went out. `outcome` tells whether
-the answer went out whole, and the status what it was: `ok` goes with a 404 as well; `aborted` is
-of a reply that broke in the middle, whose reason stands on stderr, or that `stop_seconds` cut off;
-`gone`, of a client that went away. Arguments of a request are never written.
+As JSON: `time`, `client`, `user`, `method`, `path`, `status`, `bytes`, `duration` (seconds),
+`engine`, `command`, `outcome`, `user_agent`. `user` is who has logged in, and nobody (`-`, `null`)
+where the login failed. `bytes` is of the body as it went out. `outcome` tells whether the answer
+went out whole, and the status what it was: `ok` goes with a 404 as well; `aborted` is of a reply
+that broke in the middle, whose reason stands on stderr, or that `stop_seconds` cut off; `gone`, of
+a client that went away. Arguments of a request are never written.
 """
 
 

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from trunkline.access.current import Current
 from trunkline.config.proxies import Proxies
 from trunkline.config.settings import Settings
 from trunkline.errors import ClientGone, PeerError
@@ -23,11 +24,12 @@ from trunkline.hg.wire.answer import Answer
 from trunkline.http.access_log import AccessLog, Line
 from trunkline.http.blocks import Pieces, read_span
 from trunkline.http.body import Receive, RequestBody, Send
-from trunkline.http.door import Bridged, Door, Errand, States, Way
-from trunkline.http.failure import explain, for_people, log_broken
+from trunkline.http.door import Bridged, Door, Errand, States
+from trunkline.http.failure import NotThere, explain, for_people, log_broken
 from trunkline.http.fresh import Fresh
 from trunkline.http.incoming import read_arguments, read_push_arguments
 from trunkline.http.limits import ArgumentBytes, Guests, Held
+from trunkline.http.reception import UNAUTHORIZED, Reception, challenge
 from trunkline.http.roots import Roots
 from trunkline.http.send import Begun, BrokenReply, Sent, send_stream, send_whole
 from trunkline.http.threads import Lane, Threads
@@ -36,6 +38,9 @@ from trunkline.reply import Bytes, Span, Stream
 from trunkline.work import Work
 
 ATTEND_SECONDS = 0.2  # of work, before its client is watched
+# Since it came, before a request is told that there is no such repository: to find out that one may
+# not be known of takes longer than to find none, and nobody should see that.
+HIDING_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +62,14 @@ class App:
         settings: Settings,
         roots: Roots | None = None,
         ready: Callable[[], object] | None = None,
+        settings_file: str = "",
     ) -> None:
+        """`settings_file`: whose `[auth]`, `[groups]` and `[[access]]` are read again when it
+        changes. Raises: SettingsError.
+        """
         self._settings = settings
+        self._access = Current(settings, settings_file)
+        self._reception: Reception | None = None
         self._ready = ready
         self._door = Door(settings, roots)
         self._guests = Guests(settings.limits)
@@ -70,6 +81,7 @@ class App:
         self._bridge_threads: Threads | None = None
         self._push_threads: Threads | None = None
         self._page_threads: Threads | None = None
+        self._login_threads: Threads | None = None
         self._pushes = 0
         self._running: dict[int, tuple[Line, float]] = {}  # and when it began
         self._streams: dict[int, Sent] = {}  # by the same key
@@ -102,6 +114,8 @@ class App:
         self._bridge_threads = Threads(server.bridge_threads, "bridge", share)
         self._push_threads = Threads(server.push_threads, "push")
         self._page_threads = Threads(server.page_threads, "page")
+        self._login_threads = Threads(self._settings.auth.threads, "login")
+        self._reception = Reception(self._login_threads)
         self._threads.run(self._door.warm)
         if self._ready is not None:
             self._ready()
@@ -125,8 +139,13 @@ class App:
         self._log.flush()
 
     def close_threads(self) -> None:
-        kinds = (self._threads, self._bridge_threads, self._push_threads, self._page_threads)
-        for threads in kinds:
+        for threads in (
+            self._threads,
+            self._bridge_threads,
+            self._push_threads,
+            self._page_threads,
+            self._login_threads,
+        ):
             if threads is not None:
                 threads.close()
 
@@ -174,26 +193,41 @@ class App:
     ) -> Made:
         """Raises: ClientGone."""
         command = ""
+        start = time.monotonic()
+        standing = self._access.get()
         try:
             way = self._door.way(visit)
             command = line.command = way.shown_command
+            errand = Errand(visit, way, standing, work=work)
             with self._argument_bytes.holding(guest) as held:
                 if way.has_payload and visit.method == "POST":
-                    made = await self._push(visit, way, body, held, guest)
+                    made = await self._push(errand, body, held, guest, line)
                 else:
-                    made = await self._ask(visit, way, body, held, guest, work)
+                    made = await self._ask(errand, body, held, guest, line)
         except ClientGone:
             raise
         except Exception as error:
+            if isinstance(error, NotThere):
+                await asyncio.sleep(start + HIDING_SECONDS - time.monotonic())
             made = Made(self._failure(error, visit, command))
+        challenge(made.answer, standing, visit)
         line.command = line.command or made.answer.command  # an extension's
         return made
 
+    async def _greet(self, errand: Errand, line: Line) -> Errand:
+        """Who it is of. Raises: PeerError."""
+        assert self._reception is not None
+        who = await self._reception.identify(errand.visit, errand.standing)
+        line.user = who.user
+        return replace(errand, who=who)
+
     async def _ask(
-        self, visit: Visit, way: Way, body: RequestBody, held: Held, guest: str, work: Work
+        self, errand: Errand, body: RequestBody, held: Held, guest: str, line: Line
     ) -> Made:
+        errand = await self._greet(errand, line)
+        visit, way = errand.visit, errand.way
         arguments = await read_arguments(visit, body, self._settings.limits, held)
-        errand = Errand(visit, way, arguments, work=work)
+        errand = replace(errand, arguments=arguments)
         if self._door.is_quick(visit, way, arguments):
             assert self._fresh is not None
             answer = self._door.quick_answer(errand, self._fresh)
@@ -211,7 +245,7 @@ class App:
         return await attend(self._bridge_threads.lane(guest), body, self._work, errand)
 
     async def _push(
-        self, visit: Visit, way: Way, body: RequestBody, held: Held, guest: str
+        self, errand: Errand, body: RequestBody, held: Held, guest: str, line: Line
     ) -> Made:
         """What isn't wanted of the bundle is read all the same: a client that still sends when
         the answer comes sees a broken connection instead of words.
@@ -219,14 +253,20 @@ class App:
         limits = self._settings.limits
         assert self._push_threads is not None
         assert self._bridge_threads is not None
+        visit = errand.visit
+        failure: PeerError | None = None
+        made: Made | None = None
         try:
+            errand = await self._greet(errand, line)
             if self._pushes >= self._push_threads.count:
                 raise PeerError(f"{self._pushes} pushes are running: try again", status=503)
             arguments = await read_push_arguments(visit, body, limits, held)
             self._pushes += 1
             try:
                 payload = body.blocks(limits.push_bytes)
-                errand = Errand(visit, way, arguments, payload, may_wait=True)
+                errand = replace(
+                    errand, arguments=arguments, payload=payload, may_wait=True, work=Work()
+                )
                 made = await self._push_threads.run_for(guest, self._work, errand)
                 made = replace(made, lane=self._bridge_threads.lane(guest))
             finally:
@@ -234,16 +274,22 @@ class App:
         except ClientGone:
             raise
         except PeerError as error:
-            made = Made(self._failure(error, visit, way.shown_command))
+            failure = error
         if body.is_gone:
             raise ClientGone("the client went away")
         if body.is_begun or b"expect" not in visit.headers:
-            await body.drain(limits.refused_push_bytes)
+            status = made.answer.status if made else None
+            await body.drain(
+                limits.push_bytes if status == UNAUTHORIZED else limits.refused_push_bytes
+            )
+        if made is None:
+            assert failure is not None
+            raise failure
         return made
 
     def _work(self, errand: Errand) -> Made:
         """In a thread: the answer, and of a stream the first piece, so that what fails at once
-        still gets a status of its own. Raises: Bridged, ClientGone.
+        still gets a status of its own. Raises: Bridged, ClientGone, NotThere.
         """
         pieces = None
         try:
@@ -260,7 +306,7 @@ class App:
                 pieces.close()
                 return Made(answer)
             return Made(answer, Begun(pieces, pieces.pull()))
-        except (Bridged, ClientGone):
+        except (Bridged, ClientGone, NotThere):
             close_quietly(pieces)
             raise
         except Exception as error:

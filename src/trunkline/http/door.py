@@ -11,6 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from trunkline import __version__
+from trunkline.access.current import Standing
+from trunkline.access.identity import ANONYMOUS, Identity
+from trunkline.access.judge import READ, Asked, Refusal
 from trunkline.config.mercurial import parse_override
 from trunkline.config.settings import Settings
 from trunkline.errors import PeerError, TrunklineError
@@ -20,14 +23,13 @@ from trunkline.hg.wire.request import Request
 from trunkline.hg.wire.served import Served
 from trunkline.hg.wire.state import State
 from trunkline.hg.wire.table import COMMANDS
-from trunkline.http.access import Refusal, why_not_pull, why_not_push, why_not_read
-from trunkline.http.catalogue import Catalogue
-from trunkline.http.failure import refuse
+from trunkline.http.catalogue import Catalogue, Entry
+from trunkline.http.failure import NotThere, refuse
 from trunkline.http.fresh import Fresh
 from trunkline.http.handles import Handles
 from trunkline.http.quick import HEADERS_LIMIT, REQUEST_LIMIT, NotQuick, Quick, QuickWork
-from trunkline.http.roots import Roots, mount_paths
-from trunkline.http.url_path import NOT_FOUND, parse_path
+from trunkline.http.roots import Place, Roots, mount_paths
+from trunkline.http.url_path import parse_path
 from trunkline.http.visit import Visit
 from trunkline.reply import Bytes
 from trunkline.web.landing import landing_page
@@ -82,12 +84,14 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """One request on its way to an answer. `may_wait`: its thread is for those that wait for other
-    processes.
+    """One request on its way to an answer. `standing`: what holds about access for all of it.
+    `may_wait`: its thread is for those that wait for other processes.
     """
 
     visit: Visit
     way: Way
+    standing: Standing
+    who: Identity = ANONYMOUS
     arguments: bytes = b""
     payload: Iterator[bytes] | None = None
     work: Work = field(default_factory=Work)
@@ -109,7 +113,6 @@ class Door:
         self._catalogue = Catalogue(self._roots, settings.index, self._handles.config)
         self._quick = Quick()
         self._bridged: dict[tuple[str, ...], None] = {}  # names, the oldest first
-        self._allow_anonymous = settings.allow_write == "anonymous"
         self.server_header = configured_server_header(settings)
 
     def warm(self) -> None:
@@ -147,23 +150,68 @@ class Door:
 
     def answer(self, errand: Errand) -> Answer:
         """Raises: PeerError, StoreError, SettingsError; Bridged, of an errand that mayn't wait."""
-        visit, way = errand.visit, errand.way
-        if way.command is None:
-            place = self._roots.find(way.names)
-            if place is None:
-                return self._index(way.names, visit)
-            served = self._handles.get(place.path, place.identity)
-            return self._landing(served, place.name, visit)
-        place = self._roots.find(way.names)
+        refusal = self._why_not_name(errand)
+        if refusal is not None:
+            return refused(refusal, errand)
+        place = self._roots.find(errand.way.names)
+        served = None if place is None else self._served(place, errand)
+        if errand.way.command is not None:
+            if served is None:
+                raise self._not_there(errand)
+            return self._command(served, errand, None)
         if place is None:
-            raise PeerError(NOT_FOUND, status=404)
-        served = self._handles.get(place.path, place.identity)
-        return self._command(served, errand, None)
+            return self._index(errand)
+        if served is None:
+            raise self._not_there(errand)
+        return self._landing(served, place.name, errand)
+
+    def _why_not_name(self, errand: Errand) -> Refusal | None:
+        """Of a name that no rule opens, before it is looked for. Not of a page, which may be the
+        list of a folder.
+        """
+        if errand.way.command is None:
+            return None
+        name = "/".join(errand.way.names)
+        return errand.standing.judge.why_not_name(self._asked(errand, (name,)))
+
+    def _served(self, place: Place, errand: Errand) -> Served | None:
+        """None for one that must seem not to be there. Raises: StoreError, SettingsError."""
+        assert place.identity is not None
+        served = self._handles.kept(place.path, place.identity)
+        if served is None and self._roots.single_repository is None:
+            # Before it is opened, which takes a while.
+            asked = self._asked(errand, self._roots.known_as(errand.way.names, place.path))
+            config = self._handles.config(place.path)
+            if errand.standing.judge.why_not_read(config, asked) is not None:
+                return None
+        served = served or self._handles.get(place.path, place.identity)
+        return None if self._is_hidden(served, errand) else served
+
+    def _is_hidden(self, served: Served, errand: Errand) -> bool:
+        """That there is a repository at `/`, where nothing else is, is no secret."""
+        why_no_pull, _ = self._refusals(served, errand)
+        return (
+            self._roots.single_repository is None
+            and why_no_pull is not None
+            and why_no_pull.text == READ.text
+        )
+
+    def _not_there(self, errand: Errand) -> NotThere:
+        """A browser's picture of a site, a robot's file of rules: nobody asks those to log in."""
+        wants_login = errand.way.command is not None or errand.visit.wants_page
+        has_logins = errand.standing.judge.has_logins
+        return NotThere(wants_login and has_logins and errand.who.is_anonymous)
+
+    def _asked(self, errand: Errand, names: tuple[str, ...]) -> Asked:
+        visit = errand.visit
+        return Asked(names, errand.who, visit.method, visit.scheme)
 
     def quick_answer(self, errand: Errand, fresh: States) -> Answer | None:
         """For what `is_quick`, in the loop's thread; None: a thread is needed after all. Costs
         some stats, but waits for nobody. Raises: as `answer`.
         """
+        if self._why_not_name(errand) is not None:
+            return None
         names = errand.way.names
         state = fresh.get(names)
         if state is None:
@@ -172,6 +220,8 @@ class Door:
             if state is None:
                 return None
             fresh.put(names, state)
+        if self._is_hidden(state.served, errand):
+            return None
         snapshot = state.snapshot
 
         def is_warm(command: bytes) -> bool:
@@ -194,7 +244,7 @@ class Door:
 
     def _command(self, served: Served, errand: Errand, state: State | None) -> Answer:
         visit, way = errand.visit, errand.way
-        why_no_pull, why_no_push = self._refusals(served, visit.method, visit.scheme)
+        why_no_pull, why_no_push = self._refusals(served, errand)
         refusal = why_no_push if way.is_push else why_no_pull
         if refusal is not None:
             reply = refuse(refusal, way.shown_command)
@@ -206,6 +256,7 @@ class Door:
                 body=errand.arguments,
                 may_push=why_no_push is None,
                 payload=errand.payload,
+                user=errand.who.user or None,
                 address=visit.address,
                 scheme=visit.scheme,
                 work=errand.work,
@@ -241,36 +292,47 @@ class Door:
             self._quick.warm(way.names, request.work.commands, state.snapshot)
         return reply
 
-    def _refusals(
-        self, served: Served, method: str, scheme: str
-    ) -> tuple[Refusal | None, Refusal | None]:
-        """Of a pull and of a push; worked out once for a configuration."""
-        config = served.config
+    def _refusals(self, served: Served, errand: Errand) -> tuple[Refusal | None, Refusal | None]:
+        """Of a pull and of a push. Of who is anonymous, worked out once for a configuration."""
+        asked = self._asked(errand, self._roots.known_as(errand.way.names, served.root))
+        judge = errand.standing.judge
 
-        def judge() -> tuple[Refusal | None, Refusal | None]:
-            push = why_not_push(config, method, scheme, self._allow_anonymous)
-            return why_not_pull(config), push
+        def work_out() -> tuple[Refusal | None, Refusal | None]:
+            config = served.config
+            return judge.why_not_pull(config, asked), judge.why_not_push(config, asked)
 
-        return served.keep(f"access {method} {scheme}", config, judge)
+        if not errand.who.is_anonymous or len(asked.names) > 1:
+            return work_out()
+        return served.keep(f"access {asked.method} {asked.scheme}", judge, work_out)
 
-    def _landing(self, served: Served, name: str, visit: Visit) -> Answer:
-        refusal = why_not_read(served.config)
+    def _landing(self, served: Served, name: str, errand: Errand) -> Answer:
+        visit, judge = errand.visit, errand.standing.judge
+        asked = self._asked(errand, self._roots.known_as(errand.way.names, served.root))
+        refusal = judge.why_not_read(served.config, asked)
         if refusal is not None:
-            return refused_page(refusal)
-        may_pull = why_not_pull(served.config) is None
+            return refused(refusal, errand)
+        may_pull = judge.why_not_pull(served.config, asked) is None
         page = landing_page(served, name, f"{visit.scheme}://{visit.host}", may_pull)
         reply = page_answer(page)
         reply.headers.append((b"server", self._server_header_of(served)))
         return reply
 
-    def _index(self, names: tuple[str, ...], visit: Visit) -> Answer:
-        """The list, or the part of it below a folder; where there is none, nothing is found."""
+    def _index(self, errand: Errand) -> Answer:
+        """The list, or the part of it below a folder, of what this visitor may read; where that is
+        none, nothing is found.
+        """
+        names, visit, judge = errand.way.names, errand.visit, errand.standing.judge
         if not self._roots.is_folder(names):
-            raise PeerError(NOT_FOUND, status=404)
+            raise self._not_there(errand)
+
+        def may_read(entry: Entry) -> bool:
+            known = self._roots.known_as(tuple(entry.path.split("/")), entry.real)
+            return judge.why_not_read(entry.config, self._asked(errand, known)) is None
+
         folder = "/".join(names)
-        listing = self._catalogue.listing().below(folder)
-        if folder and not listing.entries:
-            raise PeerError(NOT_FOUND, status=404)
+        listing = self._catalogue.listing().below(folder).shown_to(may_read)
+        if not listing.entries and (folder or (errand.who.is_anonymous and judge.has_logins)):
+            raise self._not_there(errand)
         rows = [Row(entry.path, entry.name, entry.description) for entry in listing.entries]
         return page_answer(index_page(folder, rows, listing.is_cut, visit.raw_path))
 
@@ -286,8 +348,10 @@ def page_answer(page: Page) -> Answer:
     return Answer(page.status, page.headers, Bytes(page.html))
 
 
-def refused_page(refusal: Refusal) -> Answer:
-    return page_answer(error_page(refusal.status, refusal.text))
+def refused(refusal: Refusal, errand: Errand) -> Answer:
+    if errand.way.command is None:
+        return page_answer(error_page(refusal.status, refusal.text))
+    return refuse(refusal, errand.way.shown_command)
 
 
 def configured_server_header(settings: Settings) -> bytes:

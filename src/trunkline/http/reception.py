@@ -5,7 +5,6 @@ from __future__ import annotations
 from trunkline.access.challenge import challenges
 from trunkline.access.current import Standing
 from trunkline.access.gate import Shown
-from trunkline.access.guesses import TooManyFailures
 from trunkline.access.identity import Identity
 from trunkline.errors import PeerError
 from trunkline.hg.wire.answer import Answer
@@ -25,7 +24,7 @@ class Reception:
 
     async def identify(self, visit: Visit, standing: Standing) -> Identity:
         """Raises: PeerError."""
-        shown = Shown(visit.headers, group(visit.address), visit.is_proxied)
+        shown = Shown(visit.headers, group(visit.address), visit.is_proxied, visit.repeated)
         known = standing.gate.known(shown)
         if known is not None:
             return known
@@ -43,9 +42,3 @@ def challenge(answer: Answer, standing: Standing, visit: Visit) -> None:
     if answer.status == UNAUTHORIZED and standing.auth.has_logins:
         user_agent = visit.headers.get(b"user-agent", b"")
         answer.headers.extend(challenges(standing.auth.realm, user_agent))
-
-
-def retry_after(error: PeerError) -> list[tuple[bytes, bytes]]:
-    if isinstance(error, TooManyFailures):
-        return [(b"retry-after", b"%d" % error.seconds)]
-    return []

@@ -28,6 +28,7 @@ from trunkline.config.settings import Limits, Settings
 from trunkline.hg.stock.bridge import interrupt_shared_pool
 from trunkline.http.listen import Address, Claim, is_reachable
 from trunkline.http.log_writer import stderr_writer
+from trunkline.http.tls import Renewal, server_options
 
 if TYPE_CHECKING:
     from trunkline.http.app import App
@@ -46,16 +47,20 @@ CUT_SIGNAL = signal.SIGUSR1  # from parent to worker: log what is running, and e
 CUT_SECONDS = 2.0  # for that
 
 
-def serve(settings: Settings, claim: Claim) -> None:
+def serve(settings: Settings, claim: Claim, settings_file: str = "") -> None:
     """Until SIGTERM or SIGINT. Raises: SystemExit 1 when workers keep dying."""
     # Spawned workers are the same on every platform, and hold nothing of this process.
     multiprocessing.set_start_method("spawn", force=True)
     count = settings.server.workers or min(MOST_WORKERS, os.cpu_count() or 1)
     ready = multiprocessing.Semaphore(0)
     server = make_server(settings, claim.address, count)
+    server.renewal = Renewal(settings.tls, server.signal_handler_reload)
     server.on_startup(partial(start_announcing, claim, ready, count))
+    server.on_startup(server.renewal.start)
     try:
-        server.serve(target_loader=partial(load_app, settings, ready), wrap_loader=False)
+        server.serve(
+            target_loader=partial(load_app, settings, settings_file, ready), wrap_loader=False
+        )
     finally:
         # Python gives signals back to the system before it ends: a second one would kill what
         # has ended well.
@@ -73,6 +78,12 @@ class Server(GranianServer):  # type: ignore[misc, valid-type, unused-ignore]
     """
 
     workers_kill_timeout: float
+    renewal: Renewal
+
+    def signal_handler_reload(self, *arguments: Any, **named: Any) -> None:
+        """SIGHUP. Not with a certificate that new workers could not start with."""
+        if self.renewal.is_sound():
+            super().signal_handler_reload(*arguments, **named)
 
     def _stop_workers(self) -> None:
         deadline = time.monotonic() + self.workers_kill_timeout
@@ -113,7 +124,7 @@ def make_server(settings: Settings, address: Address, workers: int) -> Any:
         backlog=BACKLOG,
         # Beyond it Granian takes no connection; our own limit refuses with words before that.
         backpressure=connections(settings.limits),
-        # Without TLS nobody speaks HTTP/2 to us, and it would need limits of its own.
+        # HTTP/2 would need limits of its own, and no client of ours speaks it.
         http=HTTPModes.http1,
         http1_settings=HTTP1Settings(
             max_buffer_size=settings.limits.header_bytes,
@@ -122,6 +133,7 @@ def make_server(settings: Settings, address: Address, workers: int) -> Any:
         log_level=LogLevels.warning,
         log_dictconfig=LOGGING,
         respawn_failed_workers=True,
+        **server_options(settings.tls),
         workers_kill_timeout=settings.server.stop_seconds,
     )
 
@@ -144,14 +156,14 @@ def connections(limits: Limits) -> int:
     return max(allowed, LEAST_CONNECTIONS)
 
 
-def load_app(settings: Settings, ready: Semaphore) -> Any:
+def load_app(settings: Settings, settings_file: str, ready: Semaphore) -> Any:
     """In a worker, before it takes connections."""
     from trunkline.http.app import App  # here, so that the parent needs no numpy
 
     sys.setswitchinterval(SWITCH_SECONDS)
     watch_parent()
     atexit.register(leave)
-    app = App(settings, ready=lambda: begin(app, ready))
+    app = App(settings, None, lambda: begin(app, ready), settings_file)
     return app
 
 

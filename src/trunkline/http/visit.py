@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
 
 from trunkline.config.proxies import UNIX
+
+NONE: frozenset[bytes] = frozenset()
 
 Scope = Mapping[str, Any]
 
@@ -22,10 +25,16 @@ class Visit:
     headers: Mapping[bytes, bytes]  # names in lower case
     address: str
     scheme: str
+    is_proxied: bool = False  # by a proxy that we trust, whose headers these are
+    repeated: frozenset[bytes] = frozenset()  # names of headers that came more than once
 
     @property
     def user_agent(self) -> str:
         return self.headers.get(b"user-agent", b"").decode("latin-1")
+
+    @property
+    def wants_page(self) -> bool:
+        return b"text/html" in self.headers.get(b"accept", b"")
 
     @property
     def host(self) -> str:
@@ -37,11 +46,26 @@ def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
     client = scope.get("client")
     address = (client[0] if client else "") or UNIX
     scheme: str = scope["scheme"]
-    if address in trusted_proxies:
+    is_proxied = address in trusted_proxies
+    if is_proxied:
         address = forwarded_address(headers) or address
         scheme = forwarded_scheme(headers) or scheme
     raw_path = scope.get("raw_path") or scope["path"].encode("utf-8", "surrogateescape")
-    return Visit(scope["method"], raw_path, scope["query_string"], headers, address, scheme)
+    return Visit(
+        scope["method"],
+        raw_path,
+        scope["query_string"],
+        headers,
+        address,
+        scheme,
+        is_proxied=is_proxied,
+        repeated=repeated(scope["headers"]) if len(headers) < len(scope["headers"]) else NONE,
+    )
+
+
+def repeated(headers: Iterable[tuple[bytes, bytes]]) -> frozenset[bytes]:
+    counts = Counter(name for name, _ in headers)
+    return frozenset(name for name, count in counts.items() if count > 1)
 
 
 def forwarded_address(headers: Mapping[bytes, bytes]) -> str:
