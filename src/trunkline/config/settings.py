@@ -149,19 +149,31 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         unit(
             "bytes",
             "Of a request's head; 431 without words, from the HTTP library. 100 headers are its "
-            "limit, too.",
+            "limit, too. Only clients before 3.8, and all of them with "
+            "`experimental.httppostargs=no`, name what they have in headers: 41 bytes for each "
+            "head of theirs and of the repository's.",
             ge=8 * KiB,
         ),
-    ] = 408 * KiB
+    ] = 128 * KiB
     head_seconds: Annotated[
         int,
         unit(
             "seconds",
             "Until a request's head is there in full, counted from the end of the request before "
-            "it on the same connection: the connection is closed.",
+            "it on the same connection: the connection is closed. A client that comes back later "
+            "makes another.",
             ge=1,
         ),
-    ] = 60
+    ] = 20
+    connections: Annotated[
+        int,
+        unit(
+            "connections",
+            "At once in a worker, idle ones too; more wait to be taken. Never fewer than "
+            "`requests`; bounded by the limit to open files, which is raised as far as it may be.",
+            ge=1,
+        ),
+    ] = 4096
     post_args_bytes: Annotated[
         int, unit("bytes", "Of arguments in a body (`X-HgArgs-Post`): 413.", ge=1)
     ] = 16 * MiB
@@ -237,7 +249,7 @@ class Log(Struct, frozen=True, forbid_unknown_fields=True):
         str,
         words(
             'Path of the access log; `-` is stderr, `""` is none. It is appended to by all '
-            "workers, one write a line; SIGHUP starts new workers, which open it anew."
+            "workers, in whole lines; SIGHUP starts new workers, which open it anew."
         ),
     ] = "-"
     format: Annotated[Literal["text", "json"], words("Of the access log.")] = "text"

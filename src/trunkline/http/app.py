@@ -37,6 +37,8 @@ from trunkline.http.visit import Scope, Visit, read_visit
 from trunkline.reply import Bytes, Span, Stream
 from trunkline.work import Work
 
+# The HTTP library doesn't say which. One that is gone doesn't read it.
+CUT_BODY = "the request's body is malformed, or ends too early"
 ATTEND_SECONDS = 0.2  # of work, before its client is watched
 # Since it came, before a request is told that there is no such repository: to find out that one may
 # not be known of takes longer than to find none, and nobody should see that.
@@ -135,7 +137,7 @@ class App:
             line.outcome = "aborted"
             if key in self._streams:
                 line.bytes = self._streams[key].bytes
-            self._log.hold(line)
+            self._log.add(line)
         self._log.flush()
 
     def close_threads(self) -> None:
@@ -166,8 +168,7 @@ class App:
         finally:
             del self._running[id(line)]
             line.seconds = time.perf_counter() - start
-            if self._log.hold(line):  # those of all requests at hand are written together
-                asyncio.get_running_loop().call_soon(self._log.flush)
+            self._log.add(line)
 
     async def _counted(self, visit: Visit, receive: Receive, send: Send, line: Line) -> None:
         body = RequestBody(receive, self._settings.limits.body_idle_seconds)
@@ -182,7 +183,9 @@ class App:
                 made = await self._make(visit, body, line, guest, work)
             except ClientGone:
                 line.outcome = "gone"
-                raise BrokenReply from None
+                if not body.is_cut:
+                    raise BrokenReply from None
+                made = Made(self._failure(PeerError(CUT_BODY), visit, ""))
             await self._send(made, visit, body, send, line)
         finally:
             self._guests.leave(guest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
@@ -25,6 +25,7 @@ class Visit:
     headers: Mapping[bytes, bytes]  # names in lower case
     address: str
     scheme: str
+    server: str = ""  # where it came in, HOST:PORT
     is_proxied: bool = False  # by a proxy that we trust, whose headers these are
     repeated: frozenset[bytes] = frozenset()  # names of headers that came more than once
 
@@ -38,7 +39,8 @@ class Visit:
 
     @property
     def host(self) -> str:
-        return self.headers.get(b"host", b"").decode("latin-1")
+        """What the client calls us; where it doesn't say, the address that it has reached."""
+        return self.headers.get(b"host", b"").decode("latin-1") or self.server
 
 
 def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
@@ -58,14 +60,23 @@ def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
         headers,
         address,
         scheme,
-        is_proxied=is_proxied,
-        repeated=repeated(scope["headers"]) if len(headers) < len(scope["headers"]) else NONE,
+        server_name(scope.get("server")),
+        is_proxied,
+        repeated(scope["headers"]) if len(headers) < len(scope["headers"]) else NONE,
     )
 
 
 def repeated(headers: Iterable[tuple[bytes, bytes]]) -> frozenset[bytes]:
     counts = Counter(name for name, _ in headers)
     return frozenset(name for name, count in counts.items() if count > 1)
+
+
+def server_name(server: Sequence[Any] | None) -> str:
+    """Of a unix socket there is no port, and nothing that a client could write into a URL."""
+    if not server or not server[1]:
+        return "localhost"
+    host, port = server[0], server[1]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def forwarded_address(headers: Mapping[bytes, bytes]) -> str:

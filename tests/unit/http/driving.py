@@ -127,6 +127,7 @@ def ask(app: App, *clients: Client) -> list[Reply]:
             return list(await asyncio.gather(*(client.ask(app) for client in clients)))
         finally:
             app.close_threads()
+            app._log.flush()
 
     return asyncio.run(run())
 

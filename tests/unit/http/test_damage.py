@@ -240,3 +240,14 @@ def test_any_damage_is_told_with_its_path_and_never_badly(patient: Patient) -> N
         damages: list[Damage] = [*(GENERAL if data else ()), *(ENTRIES if is_index else ())]
         for damage in damages:
             patient.examine(name, damage)
+
+
+def test_requirement_that_nobody_knows_is_told_and_may_go_again(patient: Patient) -> None:
+    found = patient.examine("requires", lambda data: data + b"exp-of-the-future\n")
+    assert found.failed == set(ASKS)
+    assert all("exp-of-the-future" in line for line in found.lines)
+    assert patient.examine("requires", lambda data: data).failed == set()
+    found = patient.examine("store/requires", lambda data: data + b"exp-of-the-future\n")
+    assert found.failed == set(ASKS)
+    assert all("exp-of-the-future" in line for line in found.lines)
+    assert patient.examine("requires", lambda data: data).failed == set()
