@@ -49,8 +49,7 @@ class Facts:
 
     @property
     def has_users(self) -> bool:
-        auth = self.settings.auth
-        return auth.has_logins or bool(auth.user_header or auth.certificate_header)
+        return self.settings.auth.has_users
 
     @property
     def knows_all_users(self) -> bool:

@@ -125,6 +125,11 @@ class Auth(Struct, frozen=True, forbid_unknown_fields=True):
         """Whether a client can log in by what it sends."""
         return bool(self.password_file or self.token_file)
 
+    @property
+    def has_users(self) -> bool:
+        """Whether anybody can be other than anonymous."""
+        return self.has_logins or bool(self.user_header or self.certificate_header)
+
 
 class Rule(Struct, frozen=True, forbid_unknown_fields=True):
     """Who may read and write which repositories. The first rule that matches a repository's URL

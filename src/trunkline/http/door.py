@@ -259,6 +259,7 @@ class Door:
                 user=errand.who.user or None,
                 address=visit.address,
                 scheme=visit.scheme,
+                may_need_login=errand.who.is_anonymous and errand.standing.auth.has_users,
                 work=errand.work,
             )
             if way.is_push:

@@ -3,8 +3,8 @@ from __future__ import annotations
 import msgspec
 from tests.compat.hg import ROOT
 
-from trunkline.config.page import render
 from trunkline.config.auth import Auth, Rule, Tls
+from trunkline.config.page import render
 from trunkline.config.settings import Index, Limits, Log, Server, Settings
 
 

@@ -161,7 +161,8 @@ def test_event_loop_waits_for_nothing(tmp_path: Path) -> None:
             way = Way((), b"heads")
             for query in (b"cmd=heads", b"cmd=batch&cmds=lookup+key%3Dtip"):
                 visit = Visit("GET", b"/", query, {}, "192.0.2.1", "http")
-                asked.append(app._door.quick_answer(Errand(visit, way), fresh) is None)
+                errand = Errand(visit, way, app._access.get())
+                asked.append(app._door.quick_answer(errand, fresh) is None)
             await asyncio.sleep(0.01)  # the look at the disk is forgotten
         app.close_threads()
 
