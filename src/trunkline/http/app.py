@@ -217,20 +217,19 @@ class App:
         line.command = line.command or made.answer.command  # an extension's
         return made
 
-    async def _greet(self, errand: Errand, line: Line) -> Errand:
+    async def _greet(self, errand: Errand, guest: str, line: Line) -> None:
         """Who it is of. Raises: PeerError."""
         assert self._reception is not None
-        who = await self._reception.identify(errand.visit, errand.standing)
-        line.user = who.user
-        return replace(errand, who=who)
+        errand.who = await self._reception.identify(errand.visit, guest, errand.standing)
+        line.user = errand.who.user
 
     async def _ask(
         self, errand: Errand, body: RequestBody, held: Held, guest: str, line: Line
     ) -> Made:
-        errand = await self._greet(errand, line)
+        await self._greet(errand, guest, line)
         visit, way = errand.visit, errand.way
         arguments = await read_arguments(visit, body, self._settings.limits, held)
-        errand = replace(errand, arguments=arguments)
+        errand.arguments = arguments
         if self._door.is_quick(visit, way, arguments):
             assert self._fresh is not None
             answer = self._door.quick_answer(errand, self._fresh)
@@ -244,7 +243,7 @@ class App:
             with contextlib.suppress(Bridged):
                 return await attend(self._threads.lane(guest), body, self._work, errand)
         assert self._bridge_threads is not None
-        errand = replace(errand, may_wait=True)
+        errand.may_wait = True
         return await attend(self._bridge_threads.lane(guest), body, self._work, errand)
 
     async def _push(
@@ -260,16 +259,15 @@ class App:
         failure: PeerError | None = None
         made: Made | None = None
         try:
-            errand = await self._greet(errand, line)
+            await self._greet(errand, guest, line)
             if self._pushes >= self._push_threads.count:
                 raise PeerError(f"{self._pushes} pushes are running: try again", status=503)
             arguments = await read_push_arguments(visit, body, limits, held)
             self._pushes += 1
             try:
                 payload = body.blocks(limits.push_bytes)
-                errand = replace(
-                    errand, arguments=arguments, payload=payload, may_wait=True, work=Work()
-                )
+                errand.arguments, errand.payload, errand.may_wait = arguments, payload, True
+                errand.work = Work()
                 made = await self._push_threads.run_for(guest, self._work, errand)
                 made = replace(made, lane=self._bridge_threads.lane(guest))
             finally:

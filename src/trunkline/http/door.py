@@ -82,7 +82,7 @@ class Way:
         return self.command == PAYLOAD_COMMAND
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Errand:
     """One request on its way to an answer. `standing`: what holds about access for all of it.
     `may_wait`: its thread is for those that wait for other processes.
@@ -96,6 +96,14 @@ class Errand:
     payload: Iterator[bytes] | None = None
     work: Work = field(default_factory=Work)
     may_wait: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refusals:
+    """None where it is allowed."""
+
+    pull: Refusal | None
+    push: Refusal | None
 
 
 class Bridged(TrunklineError):
@@ -154,46 +162,47 @@ class Door:
         if refusal is not None:
             return refused(refusal, errand)
         place = self._roots.find(errand.way.names)
-        served = None if place is None else self._served(place, errand)
-        if errand.way.command is not None:
-            if served is None:
-                raise self._not_there(errand)
-            return self._command(served, errand, None)
-        if place is None:
+        if place is None and errand.way.command is None:
             return self._index(errand)
-        if served is None:
+        served = None if place is None else self._served(place, errand)
+        if place is None or served is None:
             raise self._not_there(errand)
-        return self._landing(served, place.name, errand)
+        refusals = self._refusals(served, errand)
+        if self._is_hidden(refusals.pull):
+            raise self._not_there(errand)
+        if errand.way.command is None:
+            return self._landing(served, place.name, errand, refusals.pull)
+        return self._command(served, errand, refusals, None)
 
     def _why_not_name(self, errand: Errand) -> Refusal | None:
         """Of a name that no rule opens, before it is looked for. Not of a page, which may be the
         list of a folder.
         """
-        if errand.way.command is None:
+        judge = errand.standing.judge
+        if errand.way.command is None or not (judge.rules.rights or errand.who.scope):
             return None
-        name = "/".join(errand.way.names)
-        return errand.standing.judge.why_not_name(self._asked(errand, (name,)))
+        return judge.why_not_name(self._asked(errand, ("/".join(errand.way.names),)))
 
     def _served(self, place: Place, errand: Errand) -> Served | None:
-        """None for one that must seem not to be there. Raises: StoreError, SettingsError."""
+        """None where it isn't open, and must seem not to be there: to open it takes a while.
+
+        Raises: StoreError, SettingsError.
+        """
         assert place.identity is not None
         served = self._handles.kept(place.path, place.identity)
-        if served is None and self._roots.single_repository is None:
-            # Before it is opened, which takes a while.
+        if served is None:
             asked = self._asked(errand, self._roots.known_as(errand.way.names, place.path))
             config = self._handles.config(place.path)
-            if errand.standing.judge.why_not_read(config, asked) is not None:
+            if self._is_hidden(errand.standing.judge.why_not_read(config, asked)):
                 return None
-        served = served or self._handles.get(place.path, place.identity)
-        return None if self._is_hidden(served, errand) else served
+        return served or self._handles.get(place.path, place.identity)
 
-    def _is_hidden(self, served: Served, errand: Errand) -> bool:
+    def _is_hidden(self, refusal: Refusal | None) -> bool:
         """That there is a repository at `/`, where nothing else is, is no secret."""
-        why_no_pull, _ = self._refusals(served, errand)
         return (
-            self._roots.single_repository is None
-            and why_no_pull is not None
-            and why_no_pull.text == READ.text
+            refusal is not None
+            and refusal.text == READ.text
+            and self._roots.single_repository is None
         )
 
     def _not_there(self, errand: Errand) -> NotThere:
@@ -220,7 +229,8 @@ class Door:
             if state is None:
                 return None
             fresh.put(names, state)
-        if self._is_hidden(state.served, errand):
+        refusals = self._refusals(state.served, errand)
+        if self._is_hidden(refusals.pull):
             return None
         snapshot = state.snapshot
 
@@ -228,7 +238,8 @@ class Door:
             return self._quick.is_warm((names, command), snapshot)
 
         try:
-            return self._command(state.served, replace(errand, work=QuickWork(is_warm)), state)
+            errand = replace(errand, work=QuickWork(is_warm))
+            return self._command(state.served, errand, refusals, state)
         except NotQuick:
             return None
 
@@ -242,10 +253,11 @@ class Door:
         snapshot = served.repository.kept_snapshot()
         return None if snapshot is None else State(served, snapshot)
 
-    def _command(self, served: Served, errand: Errand, state: State | None) -> Answer:
+    def _command(
+        self, served: Served, errand: Errand, refusals: Refusals, state: State | None
+    ) -> Answer:
         visit, way = errand.visit, errand.way
-        why_no_pull, why_no_push = self._refusals(served, errand)
-        refusal = why_no_push if way.is_push else why_no_pull
+        refusal = refusals.push if way.is_push else refusals.pull
         if refusal is not None:
             reply = refuse(refusal, way.shown_command)
         else:
@@ -254,7 +266,7 @@ class Door:
                 query=visit.query,
                 headers=visit.headers,
                 body=errand.arguments,
-                may_push=why_no_push is None,
+                may_push=refusals.push is None,
                 payload=errand.payload,
                 user=errand.who.user or None,
                 address=visit.address,
@@ -293,28 +305,28 @@ class Door:
             self._quick.warm(way.names, request.work.commands, state.snapshot)
         return reply
 
-    def _refusals(self, served: Served, errand: Errand) -> tuple[Refusal | None, Refusal | None]:
-        """Of a pull and of a push. Of who is anonymous, worked out once for a configuration."""
-        asked = self._asked(errand, self._roots.known_as(errand.way.names, served.root))
-        judge = errand.standing.judge
+    def _refusals(self, served: Served, errand: Errand) -> Refusals:
+        """Of who is anonymous, worked out once for a configuration."""
+        names, visit, judge = errand.way.names, errand.visit, errand.standing.judge
 
-        def work_out() -> tuple[Refusal | None, Refusal | None]:
+        def work_out() -> Refusals:
+            asked = self._asked(errand, self._roots.known_as(names, served.root))
             config = served.config
-            return judge.why_not_pull(config, asked), judge.why_not_push(config, asked)
+            return Refusals(judge.why_not_pull(config, asked), judge.why_not_push(config, asked))
 
-        if not errand.who.is_anonymous or len(asked.names) > 1:
+        if errand.who.user:
             return work_out()
-        return served.keep(f"access {asked.method} {asked.scheme}", judge, work_out)
+        key = f"access {visit.method} {visit.scheme} {'/'.join(names)}"
+        return served.keep(key, judge, work_out)
 
-    def _landing(self, served: Served, name: str, errand: Errand) -> Answer:
-        visit, judge = errand.visit, errand.standing.judge
-        asked = self._asked(errand, self._roots.known_as(errand.way.names, served.root))
-        refusal = judge.why_not_read(served.config, asked)
-        if refusal is not None:
+    def _landing(
+        self, served: Served, name: str, errand: Errand, refusal: Refusal | None
+    ) -> Answer:
+        """`refusal`: of a pull; it may still be read in a browser."""
+        if refusal is not None and refusal.text == READ.text:
             return refused(refusal, errand)
-        may_pull = judge.why_not_pull(served.config, asked) is None
-        page = landing_page(served, name, f"{visit.scheme}://{visit.host}", may_pull)
-        reply = page_answer(page)
+        url = f"{errand.visit.scheme}://{errand.visit.host}"
+        reply = page_answer(landing_page(served, name, url, refusal is None))
         reply.headers.append((b"server", self._server_header_of(served)))
         return reply
 

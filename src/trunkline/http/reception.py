@@ -5,10 +5,9 @@ from __future__ import annotations
 from trunkline.access.challenge import challenges
 from trunkline.access.current import Standing
 from trunkline.access.gate import Shown
-from trunkline.access.identity import Identity
+from trunkline.access.identity import ANONYMOUS, Identity
 from trunkline.errors import PeerError
 from trunkline.hg.wire.answer import Answer
-from trunkline.http.limits import group
 from trunkline.http.threads import Threads
 from trunkline.http.visit import Visit
 
@@ -22,9 +21,11 @@ class Reception:
         self._threads = threads
         self._waiting = 0
 
-    async def identify(self, visit: Visit, standing: Standing) -> Identity:
-        """Raises: PeerError."""
-        shown = Shown(visit.headers, group(visit.address), visit.is_proxied, visit.repeated)
+    async def identify(self, visit: Visit, guest: str, standing: Standing) -> Identity:
+        """`guest` is whose failures are counted. Raises: PeerError."""
+        if b"authorization" not in visit.headers and not visit.is_proxied:
+            return ANONYMOUS
+        shown = Shown(visit.headers, guest, visit.is_proxied, visit.repeated)
         known = standing.gate.known(shown)
         if known is not None:
             return known

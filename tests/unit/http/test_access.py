@@ -307,6 +307,14 @@ def test_repeated_header_is_refused(app: App) -> None:
 # -- what is done with who it is
 
 
+def test_who_may_have_to_log_in_sends_no_arguments_in_a_body(app: App) -> None:
+    target = "/public?cmd=capabilities"
+    for _ in range(5):
+        assert b"httppostargs" not in get(app, target).body.split()
+        assert b"httppostargs" in get(app, target, ALICE).body.split()
+    assert b"httppostargs" in get(make_app(app._door._roots.mounts[0].root), target).body.split()
+
+
 def test_log_has_the_user(repos: Path, settings: Settings, tmp_path: Path) -> None:
     file = tmp_path / "access.log"
     logged = Settings(log=Log(access=str(file), format="json"), auth=settings.auth, access=RULES)
