@@ -263,7 +263,7 @@ class Secure:
 
 
 def start_secure(site: Site, authority: Authority, serve: Serve, **changes: str | int) -> Secure:
-    tls = replace(authority.issue(), **changes)  # type: ignore[arg-type]
+    tls = replace(authority.issue(), **changes)
     shown = "".join(
         f"{name} = {getattr(tls, name)!r}\n"
         for name in ("certificate", "key", "client_ca", "minimum", "check_seconds")

@@ -203,7 +203,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         unit(
             "bytes",
             "Read of a push that is refused, so that the client gets to see why; past it, the "
-            "connection is closed.",
+            "connection is closed. Of one that is asked for a login, `push_bytes`.",
         ),
     ] = 64 * MiB
     body_idle_seconds: Annotated[

@@ -30,6 +30,7 @@ from trunkline.http.fresh import Fresh
 from trunkline.http.incoming import read_arguments, read_push_arguments
 from trunkline.http.limits import ArgumentBytes, Guests, Held
 from trunkline.http.reception import UNAUTHORIZED, Reception, challenge
+from trunkline.http.reset import reset_when_closed
 from trunkline.http.roots import Roots
 from trunkline.http.send import Begun, BrokenReply, Sent, send_stream, send_whole
 from trunkline.http.threads import Lane, Threads
@@ -37,6 +38,7 @@ from trunkline.http.visit import Scope, Visit, read_visit
 from trunkline.reply import Bytes, Span, Stream
 from trunkline.work import Work
 
+HTTP_1_0 = ("1.0", "1")  # as ASGI has it, and as Granian has it
 # The HTTP library doesn't say which. One that is gone doesn't read it.
 CUT_BODY = "the request's body is malformed, or ends too early"
 ATTEND_SECONDS = 0.2  # of work, before its client is watched
@@ -165,6 +167,10 @@ class App:
         self._running[id(line)] = line, start
         try:
             await self._counted(visit, receive, send, line)
+        except BrokenReply:
+            if scope.get("http_version") in HTTP_1_0 and line.outcome == "aborted":
+                reset_when_closed(scope["client"])
+            raise
         finally:
             del self._running[id(line)]
             line.seconds = time.perf_counter() - start
@@ -226,8 +232,12 @@ class App:
     async def _ask(
         self, errand: Errand, body: RequestBody, held: Held, guest: str, line: Line
     ) -> Made:
-        await self._greet(errand, guest, line)
         visit, way = errand.visit, errand.way
+        try:
+            await self._greet(errand, guest, line)
+        except PeerError:
+            await throw_away(body, visit, self._settings.limits.other_body_bytes)
+            raise
         arguments = await read_arguments(visit, body, self._settings.limits, held)
         errand.arguments = arguments
         if self._door.is_quick(visit, way, arguments):
@@ -278,11 +288,10 @@ class App:
             failure = error
         if body.is_gone:
             raise ClientGone("the client went away")
-        if body.is_begun or b"expect" not in visit.headers:
-            status = made.answer.status if made else None
-            await body.drain(
-                limits.push_bytes if status == UNAUTHORIZED else limits.refused_push_bytes
-            )
+        # Who is asked to log in sends it all again.
+        is_asked = made is not None and made.answer.status == UNAUTHORIZED
+        limit = limits.push_bytes if is_asked else limits.refused_push_bytes
+        await throw_away(body, visit, limit)
         if made is None:
             assert failure is not None
             raise failure
@@ -367,6 +376,12 @@ async def attend(
     if errand.work.is_gone and made.begun is None:
         raise ClientGone("the client went away")
     return replace(made, lane=lane)
+
+
+async def throw_away(body: RequestBody, visit: Visit, limit: int) -> None:
+    """A client that waits for a word before it sends has got it. Raises: ClientGone."""
+    if body.is_begun or b"expect" not in visit.headers:
+        await body.drain(limit)
 
 
 def close_quietly(pieces: Pieces | None) -> None:

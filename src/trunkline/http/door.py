@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from trunkline import __version__
 from trunkline.access.current import Standing
@@ -238,8 +238,15 @@ class Door:
             return self._quick.is_warm((names, command), snapshot)
 
         try:
-            errand = replace(errand, work=QuickWork(is_warm))
-            return self._command(state.served, errand, refusals, state)
+            quick = Errand(
+                errand.visit,
+                errand.way,
+                errand.standing,
+                errand.who,
+                errand.arguments,
+                work=QuickWork(is_warm),
+            )
+            return self._command(state.served, quick, refusals, state)
         except NotQuick:
             return None
 
@@ -302,7 +309,8 @@ class Door:
         reply = kept or answer(state.served, request, state)
         if state.snapshot is not None and way.is_short:
             self._quick.learn((way.names, way.command or b""), time.perf_counter() - begun)
-            self._quick.warm(way.names, request.work.commands, state.snapshot)
+            if request.work.commands:
+                self._quick.warm(way.names, request.work.commands, state.snapshot)
         return reply
 
     def _refusals(self, served: Served, errand: Errand) -> Refusals:

@@ -25,7 +25,7 @@ class Visit:
     headers: Mapping[bytes, bytes]  # names in lower case
     address: str
     scheme: str
-    server: str = ""  # where it came in, HOST:PORT
+    server: Sequence[Any] | None = None  # where it came in: host and port
     is_proxied: bool = False  # by a proxy that we trust, whose headers these are
     repeated: frozenset[bytes] = frozenset()  # names of headers that came more than once
 
@@ -40,7 +40,7 @@ class Visit:
     @property
     def host(self) -> str:
         """What the client calls us; where it doesn't say, the address that it has reached."""
-        return self.headers.get(b"host", b"").decode("latin-1") or self.server
+        return self.headers.get(b"host", b"").decode("latin-1") or server_name(self.server)
 
 
 def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
@@ -60,7 +60,7 @@ def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
         headers,
         address,
         scheme,
-        server_name(scope.get("server")),
+        scope.get("server"),
         is_proxied,
         repeated(scope["headers"]) if len(headers) < len(scope["headers"]) else NONE,
     )

@@ -40,7 +40,7 @@ def test_tells_whose_headers_they_are_and_which_came_twice() -> None:
     assert (visit.is_proxied, visit.repeated) == (True, frozenset())
     twice = scope((b"x-user", b"alice"), (b"a", b"b"), (b"x-user", b"admin"))
     visit = read_visit(twice, ())
-    assert (visit.is_proxied, visit.repeated) == (False, {b"x-user"})
+    assert (visit.is_proxied, visit.repeated) == (False, frozenset({b"x-user"}))
 
 
 def test_anybody_else_is_not() -> None:

@@ -13,7 +13,8 @@ from typing import Final
 
 from trunkline.errors import StoreError
 
-READ: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+# A pipe in a file's place is empty, and nobody waits for who writes into it.
+READ: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 A_LINK: Final = "a symlink, which isn't followed here"
 NO_NAMES: Final = frozenset((b"", b".", b".."))
 
@@ -48,9 +49,10 @@ class Folders:
         """
         folder = path.rpartition(b"/")[0]
         if folder not in self._sound:
-            self._look(folder)
+            self.check_folder(folder)
 
-    def _look(self, folder: bytes) -> None:
+    def check_folder(self, folder: bytes) -> None:
+        """That it and those it is in are plain. Raises: StoreError."""
         so_far = b""
         for name in folder.split(b"/"):
             so_far = so_far + b"/" + name if so_far else name
