@@ -77,12 +77,12 @@ class Auth(Struct, frozen=True, forbid_unknown_fields=True):
     ] = 10_000
     threads: Annotated[
         int,
-        unit("threads", "Threads of a worker that hash passwords; more logins wait.", ge=1),
+        unit(
+            "threads",
+            "Threads of a worker that hash passwords. More logins wait; addresses take turns.",
+            ge=1,
+        ),
     ] = 2
-    waiting: Annotated[
-        int,
-        unit("logins", "That wait for such a thread in a worker; one more is told 503.", ge=1),
-    ] = 256
     failures_per_login: Annotated[
         int,
         unit(

@@ -118,7 +118,8 @@ class App:
         self._bridge_threads = Threads(server.bridge_threads, "bridge", share)
         self._push_threads = Threads(server.push_threads, "push")
         self._page_threads = Threads(server.page_threads, "page")
-        self._login_threads = Threads(self._settings.auth.threads, "login")
+        logins = self._settings.auth.threads
+        self._login_threads = Threads(logins, "login", max(1, logins - 1))
         self._reception = Reception(self._login_threads)
         self._threads.run(self._door.warm)
         if self._ready is not None:

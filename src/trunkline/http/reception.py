@@ -6,7 +6,6 @@ from trunkline.access.challenge import challenges
 from trunkline.access.current import Standing
 from trunkline.access.gate import Shown
 from trunkline.access.identity import ANONYMOUS, Identity
-from trunkline.errors import PeerError
 from trunkline.hg.wire.answer import Answer
 from trunkline.http.threads import Threads
 from trunkline.http.visit import Visit
@@ -15,11 +14,10 @@ UNAUTHORIZED = 401
 
 
 class Reception:
-    """For one event loop."""
+    """For one event loop. `threads` hash; guests take turns, so nobody's guesses keep others out."""
 
     def __init__(self, threads: Threads) -> None:
         self._threads = threads
-        self._waiting = 0
 
     async def identify(self, visit: Visit, guest: str, standing: Standing) -> Identity:
         """`guest` is whose failures are counted. Raises: PeerError."""
@@ -29,13 +27,7 @@ class Reception:
         known = standing.gate.known(shown)
         if known is not None:
             return known
-        if self._waiting >= standing.auth.waiting + standing.auth.threads:
-            raise PeerError("too many are logging in: try again", status=503)
-        self._waiting += 1
-        try:
-            return await self._threads.run(standing.gate.login, shown)
-        finally:
-            self._waiting -= 1
+        return await self._threads.run_for(guest, standing.gate.login, shown)
 
 
 def challenge(answer: Answer, standing: Standing, visit: Visit) -> None:

@@ -375,17 +375,32 @@ def test_hashing_keeps_nobody_waiting(repos: Path, tmp_path: Path) -> None:
     assert statuses == [401] * 3
 
 
-def test_logins_that_wait_are_bounded(repos: Path, tmp_path: Path) -> None:
+def test_guests_take_turns_at_logging_in(repos: Path, tmp_path: Path) -> None:
+    """Whoever tries many passwords waits behind them; another doesn't."""
     slow = tmp_path / "slow"
-    slow.write_text(f"alice:{bcrypt.hashpw(b'secret', bcrypt.gensalt(10)).decode()}\n")
-    auth = Auth(password_file=str(slow), threads=1, waiting=2)
+    slow.write_text(f"alice:{bcrypt.hashpw(b'secret', bcrypt.gensalt(9)).decode()}\n")
+    auth = Auth(password_file=str(slow), threads=1)
     app = make_app(repos, settings=Settings(log=Log(access=""), auth=auth))
-    clients = [
-        Client(target="/public?cmd=heads", headers=[basic("alice", b"%d" % number)])
-        for number in range(6)
-    ]
-    statuses = [reply.status for reply in ask(app, *clients)]
-    assert sorted(statuses) == [401] * 3 + [503] * 3
+    ended: list[str] = []
+
+    async def ask_one(address: str, password: bytes) -> int:
+        header = basic("alice", password)
+        client = Client(target="/public?cmd=heads", headers=[header], address=address)
+        reply = await client.ask(app)
+        ended.append(address)
+        return reply.status
+
+    async def run() -> list[int]:
+        app.open()
+        guesses = [asyncio.create_task(ask_one("192.0.2.1", b"%d" % n)) for n in range(8)]
+        await asyncio.sleep(0.01)
+        statuses = [await ask_one("192.0.2.2", b"secret")]
+        statuses += [await guess for guess in guesses]
+        app.close_threads()
+        return statuses
+
+    assert asyncio.run(run()) == [200] + [401] * 8
+    assert ended.index("192.0.2.2") <= 3
 
 
 def test_refused_push_reads_no_body_before_it_asks_for_a_login(app: App) -> None:
