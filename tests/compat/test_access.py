@@ -189,6 +189,19 @@ def test_push_with_a_password(hg: Hg, site: Site, changed: Path) -> None:
     assert any(" alice " in line and "unbundle" in line for line in site.log().splitlines())
 
 
+def test_push_of_much_that_is_asked_for_a_login_on_the_way(
+    hg: Hg, unserved: Site, serve_own: Serve, tmp_path: Path
+) -> None:
+    """More than what is read of a push that is refused for good."""
+    unserved.write(SETTINGS + "[limits]\nrefused_push_bytes = 1000\n")
+    unserved.serve(serve_own)
+    target = tmp_path / "clone"
+    clone(hg, f"{unserved.url}/public", target)
+    change(hg, target, os.urandom(16 * 1024 * 1024))
+    push(hg, target, f"{unserved.url}/public", *auth(unserved.url, "alice"))
+    assert tip(unserved.folder / "repos/public") == tip(target)
+
+
 def test_push_without_one(hg: Hg, site: Site, changed: Path) -> None:
     done = push(hg, changed, f"{site.url}/public", expect=255)
     assert b"http authorization required for" in done.err

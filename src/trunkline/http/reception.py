@@ -14,7 +14,7 @@ UNAUTHORIZED = 401
 
 
 class Reception:
-    """For one event loop. `threads` hash; guests take turns, so nobody's guesses keep others out."""
+    """For one event loop. `threads` hash passwords; guests take turns at them."""
 
     def __init__(self, threads: Threads) -> None:
         self._threads = threads

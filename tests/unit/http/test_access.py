@@ -165,6 +165,7 @@ def make_app_without_rules(app: App) -> App:
 # -- what isn't there, and what may not be known of
 
 
+@pytest.mark.parametrize("is_open", [False, True])
 @pytest.mark.parametrize("query", ["?cmd=heads", "?cmd=capabilities", "?cmd=unbundle", ""])
 @pytest.mark.parametrize("headers", [(), (BOB,), (HTML,), (HTML, BOB), (basic("bob", b"wrong"),)])
 @pytest.mark.parametrize(
@@ -172,8 +173,11 @@ def make_app_without_rules(app: App) -> App:
     [("/listed", "/missin"), ("/denied", "/missin"), ("/team/a", "/team/x"), ("/link", "/lynk")],
 )
 def test_hidden_looks_like_missing(
-    app: App, query: str, headers: tuple[Header, ...], there: str, missing: str
+    app: App, query: str, headers: tuple[Header, ...], there: str, missing: str, is_open: bool
 ) -> None:
+    """Whether somebody who may has it open or not."""
+    for _ in range(is_open * 2):
+        get(app, there + "?cmd=heads", ALICE)
     for method in ("GET", "HEAD", "POST"):
         body = [(b"content-length", b"0")] if method == "POST" else []
         one, other = (
@@ -313,6 +317,19 @@ def test_who_may_have_to_log_in_sends_no_arguments_in_a_body(app: App) -> None:
         assert b"httppostargs" not in get(app, target).body.split()
         assert b"httppostargs" in get(app, target, ALICE).body.split()
     assert b"httppostargs" in get(make_app(app._door._roots.mounts[0].root), target).body.split()
+
+
+def test_answers_of_before_are_not_given_to_who_may_now_have_to_log_in(
+    repos: Path, passwords: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text("")
+    app = App(Settings(log=Log(access=""), paths=[str(repos)]), settings_file=str(file))
+    for text, is_there in (("", True), ('[auth]\npassword_file = "htpasswd"\n', False)):
+        file.write_text(text)
+        for _ in range(6):
+            words = get(app, "/public?cmd=capabilities").body.split()
+            assert (b"httppostargs" in words) is is_there
 
 
 def test_log_has_the_user(repos: Path, settings: Settings, tmp_path: Path) -> None:
