@@ -13,7 +13,7 @@ from trunkline.cli.token import token
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="trunkline")
 def main() -> None:
-    """One fast HTTP door for Mercurial repositories."""
+    """A fast HTTP server for Mercurial repositories."""
 
 
 main.add_command(check)

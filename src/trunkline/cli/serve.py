@@ -10,8 +10,9 @@ import click
 from msgspec.structs import replace
 
 from trunkline.access.current import Current
-from trunkline.cli.failing import fail
+from trunkline.cli.failing import fail, say
 from trunkline.config.mercurial import check, check_overrides
+from trunkline.config.mistakes import doubtful_sections
 from trunkline.config.settings import WORKERS_LIMIT, Settings, read_settings
 from trunkline.errors import SettingsError, StoreError
 from trunkline.hg.stock.configuration import close_readers, read_base_config, read_config
@@ -67,10 +68,11 @@ def serve(
     each is served under its own base name. Without a PATH: those of the settings file, else the
     current folder.
 
-    Prints `listening on http://HOST:PORT` when it is ready.
+    Prints `listening on http://HOST:PORT` (or `unix:PATH`) when it is ready. SIGTERM and SIGINT
+    let running replies end; SIGHUP has the access log opened anew.
     """
     try:
-        settings = read_settings(settings_file) if settings_file else Settings()
+        settings = read_file(settings_file) if settings_file else Settings()
         server = settings.server
         settings = replace(
             settings,
@@ -87,9 +89,21 @@ def serve(
         claim = check_settings(settings)
     except SettingsError as error:
         fail(error.text)
+    for line in doubtful_sections(settings.config):
+        say(line)
     from trunkline.http.server import serve as run  # Granian is slow to import
 
     run(settings, claim, settings_file or "")
+
+
+def read_file(path: str) -> Settings:
+    """Raises: SettingsError, which names the file."""
+    settings = read_settings(path)
+    try:
+        check_overrides(settings.config)
+    except SettingsError as error:
+        raise SettingsError(f"{path}: config: {error.text}") from None
+    return settings
 
 
 def check_settings(settings: Settings) -> Claim:
@@ -97,7 +111,7 @@ def check_settings(settings: Settings) -> Claim:
     roots = mount_paths(settings.paths)
     check_overrides(settings.config)
     check_tls(settings.tls)
-    address = parse_listen(settings.server.listen)
+    address = check_listen(settings.server.listen)
     if settings.tls.certificate:
         address = dataclasses.replace(address, scheme="https")
     check_write(settings, address)
@@ -106,6 +120,15 @@ def check_settings(settings: Settings) -> Claim:
     claim = Claim(address)
     check_mercurial(settings, roots.single_repository)
     return claim
+
+
+def check_listen(text: str) -> Address:
+    try:
+        return parse_listen(text)
+    except SettingsError as error:
+        raise SettingsError(
+            f"--listen (server.listen): {error.text}; 127.0.0.1:8000 is the default"
+        ) from None
 
 
 def check_write(settings: Settings, address: Address) -> None:

@@ -171,7 +171,7 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
 
 class Tls(Struct, frozen=True, forbid_unknown_fields=True):
     """Encrypted connections, without a proxy in front. Renewed files are taken up by themselves:
-    workers are replaced one by one, running replies end first.
+    workers are replaced one by one, and running replies have `server.stop_seconds` to end.
     """
 
     certificate: Annotated[

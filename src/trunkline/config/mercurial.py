@@ -93,7 +93,11 @@ def check(config: HgConfig) -> None:
     """Raises: SettingsError, one line, for the first value that can't be used."""
     for (section, name), one in CHECKS.items():
         if (section, name) in config.trusted or (section, name) in config.untrusted:
-            one(config, section, name)
+            try:
+                one(config, section, name)
+            except SettingsError as error:
+                place = config.places.get((section, name))
+                raise SettingsError(f"{error.text} [{place}]" if place else error.text) from None
 
 
 def parse_override(text: str) -> tuple[str, str, str]:

@@ -37,7 +37,9 @@ that isn't. `trunkline check` shows what comes of it all ([security.md](security
 
 ## Signals
 
-SIGTERM and SIGINT let running replies end and exit with 0. SIGHUP replaces the workers one by one.
+SIGTERM and SIGINT let running replies end, for `stop_seconds` at most, and exit with 0. SIGHUP has
+the access log opened anew, by each worker before its next line, and touches no reply. Settings are
+read at the start alone; configuration of Mercurial's, whenever it changes.
 A worker that dies is replaced; if its successor dies at once, the program ends with status 1.
 
 ## Behind a reverse proxy

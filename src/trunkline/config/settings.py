@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from trunkline.config.auth import Auth, Rule, Tls, check_groups
 from trunkline.config.fields import unit, words
+from trunkline.config.mistakes import explain
 from trunkline.config.proxies import Proxies
 from trunkline.errors import SettingsError
 from trunkline.work import WALK_LIMIT
@@ -249,8 +250,8 @@ class Log(Struct, frozen=True, forbid_unknown_fields=True):
     access: Annotated[
         str,
         words(
-            'Path of the access log; `-` is stderr, `""` is none. It is appended to by all '
-            "workers, in whole lines; SIGHUP starts new workers, which open it anew."
+            'Path of the access log, relative to the file; `-` is stderr, `""` is none. It is '
+            "appended to by all workers, in whole lines; SIGHUP has it opened anew."
         ),
     ] = "-"
     format: Annotated[Literal["text", "json"], words("Of the access log.")] = "text"
@@ -319,12 +320,17 @@ def settings_of(path: str, data: bytes) -> Settings:
         paths=[beside(folder, word) for word in settings.paths],
         auth=with_paths(settings.auth, folder, "password_file", "token_file"),
         tls=with_paths(settings.tls, folder, "certificate", "key", "client_ca"),
+        log=replace(settings.log, access=beside_unless_stderr(folder, settings.log)),
     )
 
 
 def with_paths(section: Section, folder: str, *names: str) -> Section:
     found = {name: getattr(section, name) for name in names}
     return replace(section, **{name: beside(folder, word) for name, word in found.items() if word})
+
+
+def beside_unless_stderr(folder: str, log: Log) -> str:
+    return log.access if log.access in ("", "-") else beside(folder, log.access)
 
 
 def beside(folder: str, word: str) -> str:
@@ -336,4 +342,4 @@ def parse_settings(data: bytes) -> Settings:
     try:
         return msgspec.toml.decode(data, type=Settings)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(str(error).replace("\n", " ")) from None
+        raise SettingsError(explain(str(error).replace("\n", " "), Settings)) from None

@@ -59,13 +59,16 @@ class Made:
 
 
 class App:
-    """One for each worker process. `ready` is called once requests can be answered."""
+    """One for each worker process. `ready` is called once requests can be answered; when
+    `log_turn` gives another number, the access log is opened anew.
+    """
 
     def __init__(
         self,
         settings: Settings,
         roots: Roots | None = None,
         ready: Callable[[], object] | None = None,
+        log_turn: Callable[[], int] = lambda: 0,
         settings_file: str = "",
     ) -> None:
         """`settings_file`: whose `[auth]`, `[groups]` and `[[access]]` are read again when it
@@ -78,7 +81,7 @@ class App:
         self._door = Door(settings, roots)
         self._guests = Guests(settings.limits)
         self._argument_bytes = ArgumentBytes(settings.limits)
-        self._log = AccessLog(settings.log.access, settings.log.format)
+        self._log = AccessLog(settings.log.access, settings.log.format, log_turn)
         self._proxies = Proxies(settings.server.trusted_proxies)
         self._fresh: States | None = None
         self._threads: Threads | None = None

@@ -69,6 +69,7 @@ def ask(app: App, name: str) -> Reply:
     ("name", "refused"),
     [
         ("store", "heads phases getbundle stream_out"),
+        ("hgrc", "heads phases getbundle stream_out"),  # a `deny_read` may stand in it
         ("requires", "heads phases getbundle stream_out"),
         ("store/requires", "heads phases getbundle stream_out"),
         ("store/00changelog.i", "heads phases getbundle stream_out"),
@@ -111,3 +112,15 @@ def test_what_must_not_be_read_is_named_and_refused(
         target.chmod(mode)
     with mere_user():
         assert all(ask(app, each).is_whole for each in ASKS)
+
+
+def test_what_must_not_be_read_is_not_listed(path: Path) -> None:
+    hgrc = path / ".hg" / "hgrc"
+    hgrc.touch()
+    hgrc.chmod(0)
+    try:
+        with mere_user():
+            assert b'href="r/"' not in get(make_app(path.parent), "/").body
+    finally:
+        hgrc.unlink()
+    assert b'href="r/"' in get(make_app(path.parent), "/").body
