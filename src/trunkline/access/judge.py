@@ -20,18 +20,19 @@ FORBIDDEN = 403
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """A 401 names the ways to log in. Where there are none it is as stock has it: clients then say
-    "authorization failed", and ask for no password in vain.
+    "authorization failed", and ask for no password in vain. `rule` is for the log.
     """
 
     status: int
     text: str
+    rule: str = ""
 
 
-READ = Refusal(UNAUTHORIZED, "read not authorized")
+READ = Refusal(UNAUTHORIZED, "read not authorized", "access, web.allow_read, web.deny_read")
 PULL = Refusal(UNAUTHORIZED, "pull not authorized")
-PUSH = Refusal(UNAUTHORIZED, "push not authorized")
+PUSH = Refusal(UNAUTHORIZED, "push not authorized", "access, web.allow-push, web.deny_push")
 NEEDS_POST = Refusal(405, "push requires POST request")
-NEEDS_SSL = Refusal(FORBIDDEN, "ssl required")
+NEEDS_SSL = Refusal(FORBIDDEN, "ssl required", "web.push_ssl")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from typing import Literal
+from typing import Any, Literal
 
 import click
 from msgspec.structs import replace
@@ -24,7 +24,17 @@ from trunkline.http.tls import check_tls
 LOG_MODE = 0o640  # of a new access log, as the workers would make it
 
 
-@click.command()
+class OneLine(click.Command):
+    """What is wrong with an option is told as every other mistake is: in one line."""
+
+    def make_context(self, *words: Any, **extra: Any) -> click.Context:
+        try:
+            return super().make_context(*words, **extra)
+        except click.UsageError as error:
+            fail(error.format_message())
+
+
+@click.command(cls=OneLine)
 @click.argument("paths", metavar="[PATH ...]", nargs=-1)
 @click.option(
     "--listen",

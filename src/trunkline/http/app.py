@@ -24,7 +24,8 @@ from trunkline.hg.wire.answer import Answer
 from trunkline.http.access_log import AccessLog, Line
 from trunkline.http.blocks import Pieces, read_span
 from trunkline.http.body import Receive, RequestBody, Send
-from trunkline.http.door import Bridged, Door, Errand, States
+from trunkline.http.door import Bridged, Door, States
+from trunkline.http.errand import Errand
 from trunkline.http.failure import NotThere, explain, for_people, log_broken
 from trunkline.http.fresh import Fresh
 from trunkline.http.incoming import read_arguments, read_push_arguments
@@ -34,7 +35,7 @@ from trunkline.http.reset import reset_when_closed
 from trunkline.http.roots import Roots
 from trunkline.http.send import Begun, BrokenReply, Sent, send_stream, send_whole
 from trunkline.http.threads import Lane, Threads
-from trunkline.http.visit import Scope, Visit, read_visit
+from trunkline.http.visit import Scope, Visit, describe, read_visit
 from trunkline.reply import Bytes, Span, Stream
 from trunkline.work import Work
 
@@ -392,7 +393,3 @@ def close_quietly(pieces: Pieces | None) -> None:
     if pieces is not None:
         with contextlib.suppress(Exception):
             pieces.close()
-
-
-def describe(visit: Visit) -> str:
-    return f"{visit.method} {visit.raw_path.decode('latin-1')}"

@@ -6,35 +6,31 @@ Everything here but `way` and `is_quick` may read the disk, so it runs in a thre
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from trunkline import __version__
-from trunkline.access.current import Standing
-from trunkline.access.identity import ANONYMOUS, Identity
-from trunkline.access.judge import READ, Asked, Refusal
+from trunkline.access.judge import PUSH, READ, Asked, Refusal
 from trunkline.config.mercurial import parse_override
 from trunkline.config.settings import Settings
 from trunkline.errors import PeerError, TrunklineError
 from trunkline.hg.wire.answer import Answer, answer, kept_answer, requested_command
-from trunkline.hg.wire.command import Kind, Permission
 from trunkline.hg.wire.request import Request
 from trunkline.hg.wire.served import Served
 from trunkline.hg.wire.state import State
-from trunkline.hg.wire.table import COMMANDS
 from trunkline.http.catalogue import Catalogue, Entry
-from trunkline.http.failure import NotThere, refuse
+from trunkline.http.errand import Errand, Way
+from trunkline.http.failure import NotThere, refuse, refuse_push, wants_page
 from trunkline.http.fresh import Fresh
 from trunkline.http.handles import Handles
 from trunkline.http.quick import HEADERS_LIMIT, REQUEST_LIMIT, NotQuick, Quick, QuickWork
 from trunkline.http.roots import Place, Roots, mount_paths
-from trunkline.http.url_path import parse_path
-from trunkline.http.visit import Visit
+from trunkline.http.url_path import NOT_FOUND, parse_path
+from trunkline.http.visit import Visit, describe
 from trunkline.reply import Bytes
+from trunkline.web.hgweb_paths import NAMES, NOT_HERE
 from trunkline.web.landing import landing_page
-from trunkline.web.pages import Page, Row, error_page, index_page
-from trunkline.work import Work
+from trunkline.web.pages import Link, Page, Row, error_page, index_page, links_up, way_up
 
 States = Fresh[tuple[str, ...], State]
 
@@ -42,7 +38,6 @@ BRIDGED_LIMIT = 10_000  # places that are remembered as bridged
 
 PAGE_METHODS = ("GET", "HEAD")
 WIRE_METHODS = ("GET", "HEAD", "POST")
-PAYLOAD_COMMAND = b"unbundle"
 
 # Where clients of an LFS repository ask for large contents. 400: they then tell their user to check
 # whether the server serves them. Source: hg 7.2.4, hgext/lfs/blobstore.py.
@@ -50,52 +45,7 @@ LFS_NAMES = (".git", "info", "lfs")
 LFS_WORDS = "the contents of large files (LFS) aren't served here; lfs.url can name who does"
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
-    """Where a request wants to go. `command` is None for a page."""
-
-    names: tuple[str, ...]
-    command: bytes | None
-
-    @property
-    def shown_command(self) -> str:
-        """For the log: only words that are commands, the rest is whatever a client wrote."""
-        return self.command.decode() if self.command in COMMANDS and self.command else ""
-
-    @property
-    def is_push(self) -> bool:
-        command = COMMANDS.get(self.command or b"")
-        return command is not None and command.permission is Permission.PUSH
-
-    @property
-    def is_short(self) -> bool:
-        """Its answer is a text, and nothing is written."""
-        command = COMMANDS.get(self.command or b"")
-        return (
-            command is not None
-            and command.kind is Kind.TEXT
-            and command.permission is Permission.PULL
-        )
-
-    @property
-    def has_payload(self) -> bool:
-        return self.command == PAYLOAD_COMMAND
-
-
-@dataclass(slots=True)
-class Errand:
-    """One request on its way to an answer. `standing`: what holds about access for all of it.
-    `may_wait`: its thread is for those that wait for other processes.
-    """
-
-    visit: Visit
-    way: Way
-    standing: Standing
-    who: Identity = ANONYMOUS
-    arguments: bytes = b""
-    payload: Iterator[bytes] | None = None
-    work: Work = field(default_factory=Work)
-    may_wait: bool = False
+ADVICE = "Ask those who run this server to let you read it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +67,8 @@ class Door:
         self._settings = settings
         self._roots = roots or mount_paths(settings.paths)
         server = settings.server
-        self._handles = Handles(settings.config, server.handles, server.handles_bytes)
+        config = overrides(settings, self._roots)
+        self._handles = Handles(config, server.handles, server.handles_bytes)
         self._catalogue = Catalogue(self._roots, settings.index, self._handles.config)
         self._quick = Quick()
         self._bridged: dict[tuple[str, ...], None] = {}  # names, the oldest first
@@ -207,7 +158,7 @@ class Door:
 
     def _not_there(self, errand: Errand) -> NotThere:
         """A browser's picture of a site, a robot's file of rules: nobody asks those to log in."""
-        wants_login = errand.way.command is not None or errand.visit.wants_page
+        wants_login = errand.way.command is not None or wants_page(errand.visit.headers)
         has_logins = errand.standing.judge.has_logins
         return NotThere(wants_login and has_logins and errand.who.is_anonymous)
 
@@ -266,7 +217,7 @@ class Door:
         visit, way = errand.visit, errand.way
         refusal = refusals.push if way.is_push else refusals.pull
         if refusal is not None:
-            reply = refuse(refusal, way.shown_command)
+            reply = self._refuse(refusal, errand)
         else:
             request = Request(
                 method=visit.method,
@@ -288,6 +239,13 @@ class Door:
                 reply = self._pull(way, request, state)
         reply.headers.append((b"server", self._server_header_of(served)))
         return reply
+
+    def _refuse(self, refusal: Refusal, errand: Errand) -> Answer:
+        way = errand.way
+        asks_login = refusal.status == PUSH.status and errand.standing.judge.has_logins
+        if way.is_push and not asks_login:
+            return refuse_push(refusal, describe(errand.visit), way.shown_command)
+        return refuse(refusal, way.shown_command)
 
     def _state(self, served: Served, errand: Errand) -> State:
         """Raises: Bridged."""
@@ -333,8 +291,10 @@ class Door:
         """`refusal`: of a pull; it may still be read in a browser."""
         if refusal is not None and refusal.text == READ.text:
             return refused(refusal, errand)
-        url = f"{errand.visit.scheme}://{errand.visit.host}"
-        reply = page_answer(landing_page(served, name, url, refusal is None))
+        visit = errand.visit
+        links = links_up(name, visit.raw_path)
+        url = f"{visit.scheme}://{visit.host}"
+        reply = page_answer(landing_page(served, name, url, refusal is None, links))
         reply.headers.append((b"server", self._server_header_of(served)))
         return reply
 
@@ -344,7 +304,7 @@ class Door:
         """
         names, visit, judge = errand.way.names, errand.visit, errand.standing.judge
         if not self._roots.is_folder(names):
-            raise self._not_there(errand)
+            return self._nothing(errand)
 
         def may_read(entry: Entry) -> bool:
             known = self._roots.known_as(tuple(entry.path.split("/")), entry.real)
@@ -353,9 +313,37 @@ class Door:
         folder = "/".join(names)
         listing = self._catalogue.listing().below(folder).shown_to(may_read)
         if not listing.entries and (folder or (errand.who.is_anonymous and judge.has_logins)):
-            raise self._not_there(errand)
+            return self._nothing(errand)
         rows = [Row(entry.path, entry.name, entry.description) for entry in listing.entries]
         return page_answer(index_page(folder, rows, listing.is_cut, visit.raw_path))
+
+    def _nothing(self, errand: Errand) -> Answer:
+        """Below a repository, as hgweb has its pages, its own page is named; not below one that
+        must seem not to be there. Raises: PeerError.
+        """
+        visit, names = errand.visit, errand.way.names
+        place = self._place_above(errand)
+        if place is None:
+            raise self._not_there(errand)
+        below = names[len(place.name.split("/")) if place.name else 0]
+        text = f"{NOT_FOUND}: {NOT_HERE}" if below in NAMES else NOT_FOUND
+        if not wants_page(visit.headers):
+            raise PeerError(text, status=404)
+        way = way_up(visit.raw_path) + (Row(place.name, "", "").href if place.name else "")
+        link = Link("The repository's page", way or "./")
+        return page_answer(error_page(404, text, link=link))
+
+    def _place_above(self, errand: Errand) -> Place | None:
+        """The nearest repository, if this visitor may read it."""
+        names = errand.way.names
+        counts = range(len(names) - 1, -1, -1)
+        place = next(filter(None, (self._roots.find(names[:count]) for count in counts)), None)
+        if place is None:
+            return None
+        known = self._roots.known_as(tuple(filter(None, place.name.split("/"))), place.path)
+        config = self._handles.config(place.path)
+        refusal = errand.standing.judge.why_not_read(config, self._asked(errand, known))
+        return None if self._is_hidden(refusal) else place
 
     def _server_header_of(self, served: Served) -> bytes:
         def make() -> bytes:
@@ -371,8 +359,16 @@ def page_answer(page: Page) -> Answer:
 
 def refused(refusal: Refusal, errand: Errand) -> Answer:
     if errand.way.command is None:
-        return page_answer(error_page(refusal.status, refusal.text))
+        advice = "" if errand.standing.judge.has_logins and errand.who.is_anonymous else ADVICE
+        return page_answer(error_page(refusal.status, refusal.text, advice))
     return refuse(refusal, errand.way.shown_command)
+
+
+def overrides(settings: Settings, roots: Roots) -> list[str]:
+    """`config`, less a name for one repository that many would get."""
+    if roots.single_repository is not None:
+        return settings.config
+    return [text for text in settings.config if parse_override(text)[:2] != ("web", "name")]
 
 
 def configured_server_header(settings: Settings) -> bytes:

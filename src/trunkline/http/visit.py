@@ -34,10 +34,6 @@ class Visit:
         return self.headers.get(b"user-agent", b"").decode("latin-1")
 
     @property
-    def wants_page(self) -> bool:
-        return b"text/html" in self.headers.get(b"accept", b"")
-
-    @property
     def host(self) -> str:
         """What the client calls us; where it doesn't say, the address that it has reached."""
         return self.headers.get(b"host", b"").decode("latin-1") or server_name(self.server)
@@ -69,6 +65,11 @@ def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
 def repeated(headers: Iterable[tuple[bytes, bytes]]) -> frozenset[bytes]:
     counts = Counter(name for name, _ in headers)
     return frozenset(name for name, count in counts.items() if count > 1)
+
+
+def describe(visit: Visit) -> str:
+    """For the log."""
+    return f"{visit.method} {visit.raw_path.decode('latin-1')}"
 
 
 def server_name(server: Sequence[Any] | None) -> str:

@@ -199,6 +199,16 @@ def test_missing_mercurial(repository: Path, tmp_path: Path) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("words", [["--workers", "-1"], ["--workers", "1025"], ["--nonsense"]])
-def test_bad_usage_is_2(words: list[str]) -> None:
-    assert CliRunner().invoke(main, ["serve", *words]).exit_code == 2
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--workers", "-1"], "'--workers': -1 is not in the range"),
+        (["--workers", "1025"], "'--workers': 1025 is not in the range"),
+        (["--workers", "x"], "'x' is not a valid integer"),
+        (["--allow-write", "all"], "'all' is not one of 'authenticated', 'anonymous'"),
+        (["--nonsense"], "--nonsense"),
+        (["--config"], "--config"),
+    ],
+)
+def test_bad_usage_is_one_line_too(words: list[str], told: str) -> None:
+    assert told in refused(*words)

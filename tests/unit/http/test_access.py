@@ -138,22 +138,27 @@ def test_too_many_wrong_ones_are_told_when_to_come_again(repos: Path, settings: 
     assert 290 <= int(wait) <= 300
 
 
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [((), 401), ((BOB,), 403), ((ALICE,), 200), ((basic("alice", b"wrong"),), 401)],
-)
-def test_rule_decides_who_writes(app: App, headers: tuple[Header, ...], status: int) -> None:
-    reply = push(app, "/public", *headers)
-    assert reply.status == status
-    if status in (401, 403) and headers != (basic("alice", b"wrong"),):
-        assert reply.body == b"0\npush not authorized\n"
+def is_refused(reply: Reply) -> bool:
+    """In words that a stock client shows."""
+    is_error = reply.header(b"content-type") == b"application/hg-error"
+    return reply.status == 200 and is_error and reply.text == "push not authorized\n"
+
+
+def test_rule_decides_who_writes(app: App, caplog: pytest.LogCaptureFixture) -> None:
+    reply = push(app, "/public")
+    assert (reply.status, reply.body) == (401, b"0\npush not authorized\n")
+    assert any(name == b"www-authenticate" for name, _ in reply.headers)
+    assert is_refused(push(app, "/public", BOB))
+    assert "unbundle refused: push not authorized [access, " in caplog.text
+    assert push(app, "/public", basic("alice", b"wrong")).status == 401
+    reply = push(app, "/public", ALICE)
+    assert reply.status == 200
+    assert not is_refused(reply)
 
 
 def test_where_nobody_may_write_nobody_is_asked_to_log_in(app: App) -> None:
-    reply = push(app, "/listed", ALICE)
-    assert reply.status == 403
-    reply = push(make_app_without_rules(app), "/public")
-    assert (reply.status, reply.header(b"www-authenticate")) == (403, None)
+    assert is_refused(push(app, "/listed", ALICE))
+    assert is_refused(push(make_app_without_rules(app), "/public"))
 
 
 def make_app_without_rules(app: App) -> App:
@@ -210,6 +215,16 @@ def test_without_logins_hidden_is_missing_for_all(repos: Path) -> None:
     for target in ("/listed?cmd=heads", "/missing?cmd=heads", "/listed", "/missing"):
         reply = get(app, target)
         assert (reply.status, reply.header(b"www-authenticate")) == (404, None)
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_nothing_below_a_hidden_repository_names_it(app: App, is_open: bool) -> None:
+    if is_open:
+        get(app, "/listed?cmd=heads", ALICE)
+    pages = [get(app, f"/{name}/file", HTML, BOB) for name in ("listed", "missin")]
+    assert without_www(pages[0]) == without_www(pages[1])
+    assert pages[0].status == 404
+    assert 'href="../listed/"' in get(app, "/listed/file", HTML, ALICE).text
 
 
 def test_a_picture_of_the_site_asks_for_no_login(app: App) -> None:
@@ -279,8 +294,8 @@ def test_token_is_good_for_its_scope(repos: Path, settings: Settings, tmp_path: 
     for header in (bearer, basic("alice", made.text.encode())):
         assert get(app, "/team/a?cmd=heads", header).status == 200
         assert get(app, "/public?cmd=heads", header).status == 403
-        assert push(app, "/team/a", header).status == 403
-    assert push(app, "/team/a", ALICE).status == 200
+        assert is_refused(push(app, "/team/a", header))
+    assert not is_refused(push(app, "/team/a", ALICE))
     assert get(app, "/team/a?cmd=heads", basic("bob", made.text.encode())).status == 401
 
 

@@ -124,3 +124,27 @@ def test_what_must_not_be_read_is_not_listed(path: Path) -> None:
     finally:
         hgrc.unlink()
     assert b'href="r/"' in get(make_app(path.parent), "/").body
+
+
+@pytest.mark.parametrize(("mode", "verb"), [(0o700, "enter"), (0o711, "list")])
+def test_a_folder_that_must_not_be_entered_or_listed_is_named_once(
+    mode: int, verb: str, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = path.parent / verb
+    folder.mkdir(mode=mode)
+    folder.chmod(mode)
+    words = f"{folder}: the server's account can't {verb} it (permission denied)"
+    with mere_user():
+        app = make_app(path.parent)
+        for _ in range(2):
+            get(app, "/")
+            for name in ("a", "b/c"):
+                assert get(app, f"/enter/{name}?cmd=heads").status == 404
+    assert [message for message in caplog.messages if "can't" in message] == [words]
+    folder.chmod(mode)  # its ctime moves
+    caplog.clear()
+    with mere_user():
+        get(make_app(path.parent), "/")
+        get(app, "/enter/a?cmd=heads")
+    assert words in caplog.messages
+    folder.rmdir()
