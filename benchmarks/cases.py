@@ -137,18 +137,18 @@ def engine(name: str, level: int | None = None) -> tuple[str, ...]:
 CASES = {
     case.name: case
     for case in (
-        Case("clone-none", "full clone, none", engine("none"), full_clone),
+        Case("clone-none", "full clone, no compression", engine("none"), full_clone),
         Case("clone-zstd-1", "full clone, zstd 1", engine("zstd", 1), full_clone),
         Case("clone-zstd-3", "full clone, zstd 3 (default)", engine("zstd", 3), full_clone),
         Case("clone-zstd-7", "full clone, zstd 7", engine("zstd", 7), full_clone),
         Case("clone-zstd-10", "full clone, zstd 10", engine("zstd", 10), full_clone),
         Case("clone-zlib", "full clone, zlib (default level)", engine("zlib"), full_clone),
-        Case("clone-one-head", "clone -r of one head, none", engine("none"), one_head),
+        Case("clone-one-head", "clone -r of one head, no compression", engine("none"), one_head),
         Case("stream", "stream clone v2", (), stream_clone),
         Case("stream-wide", "stream clone v2 of 38,000 files", (), stream_clone, "wide"),
         Case("no-op-pull", "pull with nothing new, 1 connection", (), no_op_pulls(1)),
         Case("no-op-pull-16", "pull with nothing new, 16 connections", (), no_op_pulls(16)),
-        Case("client-none", "hg clone, none", engine("none"), real_clone()),
+        Case("client-none", "hg clone, no compression", engine("none"), real_clone()),
         Case("client-zstd-1", "hg clone, zstd 1", engine("zstd", 1), real_clone()),
         Case("client-zstd-3", "hg clone, zstd 3", engine("zstd", 3), real_clone()),
         Case("client-zstd-7", "hg clone, zstd 7", engine("zstd", 7), real_clone()),
