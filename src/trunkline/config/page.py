@@ -15,6 +15,52 @@ from msgspec import Struct
 from trunkline.config.auth import GROUPS, Rule
 from trunkline.config.settings import Settings
 
+HEAD = """\
+# Configuration
+
+<!-- Made by `python -m trunkline.config.page`; change src/trunkline/config/. -->
+
+`trunkline serve --settings FILE.toml` reads a TOML file with these fields, none of which
+is needed. Options of the command line win over the file. An unknown field or a bad value
+is one line on stderr and exit status 2.
+
+What Mercurial itself configures (`[web]`, `[server]` and the rest of hgrc files) stays
+where it is: Trunkline asks the installed Mercurial. `--config` and `config` take those
+names.
+
+```toml
+paths = ["/srv/hg"]
+config = ["server.compressionengines=zstd,zlib"]
+
+[server]
+listen = "0.0.0.0:443"
+
+[tls]
+certificate = "/etc/trunkline/hg.example.org.pem"
+key = "/etc/trunkline/hg.example.org.key"
+
+[auth]
+password_file = "/etc/trunkline/htpasswd"
+token_file = "/etc/trunkline/tokens.json"
+
+[groups]
+dev = ["alice", "bob"]
+
+[[access]]
+repositories = ["team/**"]
+read = ["*"]
+write = ["@dev"]
+
+[[access]]
+repositories = ["**"]
+write = ["alice"]
+
+[log]
+access = "/var/log/trunkline/access.log"
+format = "json"
+```
+"""
+
 SERVED = """\
 ## What is served where
 
@@ -66,49 +112,7 @@ a client that went away. Arguments of a request are never written.
 
 def render() -> str:
     """The whole page."""
-    lines = [
-        "# Configuration",
-        "",
-        "<!-- Made by `python -m trunkline.config.page`; change src/trunkline/config/. -->",
-        "",
-        "`trunkline serve --settings FILE.toml` reads a TOML file with these fields, none of which",
-        "is needed. Options of the command line win over the file. An unknown field or a bad value",
-        "is one line on stderr and exit status 2.",
-        "",
-        "What Mercurial itself configures (`[web]`, `[server]` and the rest of hgrc files) stays",
-        "where it is: Trunkline asks the installed Mercurial. `--config` and `config` take those",
-        "names.",
-        "",
-        "```toml",
-        'paths = ["/srv/hg"]',
-        'config = ["server.compressionengines=zstd,zlib"]',
-        "",
-        "[server]",
-        'listen = "0.0.0.0:8000"',
-        "",
-        "[log]",
-        'access = "/var/log/trunkline/access.log"',
-        'format = "json"',
-        "",
-        "[auth]",
-        'password_file = "/etc/trunkline/htpasswd"',
-        'token_file = "/etc/trunkline/tokens.json"',
-        "",
-        "[groups]",
-        'dev = ["alice", "bob"]',
-        "",
-        "[[access]]",
-        'repositories = ["team/**"]',
-        'read = ["*"]',
-        'write = ["@dev"]',
-        "",
-        "[[access]]",
-        'repositories = ["**"]',
-        'write = ["alice"]',
-        "```",
-        "",
-    ]
-    lines += [SERVED, "## At the top", "", *render_table(Settings)]
+    lines = [HEAD, SERVED, "## At the top", "", *render_table(Settings)]
     for section in msgspec.structs.fields(Settings):
         if isinstance(section.type, type) and issubclass(section.type, Struct):
             lines += render_section(f"[{section.name}]", section.type)

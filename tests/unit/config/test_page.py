@@ -5,7 +5,7 @@ from tests.compat.hg import ROOT
 
 from trunkline.config.auth import Auth, Rule, Tls
 from trunkline.config.page import render
-from trunkline.config.settings import Index, Limits, Log, Server, Settings
+from trunkline.config.settings import Index, Limits, Log, Server, Settings, parse_settings
 
 
 def test_docs_show_the_table_as_it_is() -> None:
@@ -28,3 +28,8 @@ def test_every_limit_has_a_unit() -> None:
     assert len(rows) >= len(msgspec.structs.fields(Limits))
     for row in rows[: len(msgspec.structs.fields(Limits))]:
         assert row.split("|")[3].strip(), row
+
+
+def test_the_example_is_a_good_file() -> None:
+    text = render().partition("```toml\n")[2].partition("```")[0]
+    assert len(parse_settings(text.encode()).access) == 2
