@@ -15,7 +15,7 @@ from trunkline.access.summary import Summary, summarise
 from trunkline.access.token_file import read_tokens
 from trunkline.access.tokens import NO_TOKENS
 from trunkline.access.watched import read_file
-from trunkline.cli.failing import fail
+from trunkline.cli.failing import OneLine, fail
 from trunkline.cli.table import format_table
 from trunkline.config.hgconfig import HgConfig
 from trunkline.config.mercurial import check_overrides
@@ -30,7 +30,7 @@ from trunkline.http.tls import check_tls
 UNSAFE = 1  # exit status
 
 
-@click.command()
+@click.command(cls=OneLine)
 @click.argument("paths", metavar="[PATH ...]", nargs=-1)
 @click.option("--settings", "settings_file", metavar="FILE.toml", help="As of `trunkline serve`.")
 def check(paths: tuple[str, ...], settings_file: str | None) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from typing import Any, Literal
+from typing import Literal
 
 import click
 from msgspec.structs import replace
 
 from trunkline.access.current import Current
-from trunkline.cli.failing import fail, say
+from trunkline.cli.failing import OneLine, fail, say
 from trunkline.config.mercurial import check, check_overrides
 from trunkline.config.mistakes import doubtful_sections
 from trunkline.config.settings import WORKERS_LIMIT, Settings, read_settings
@@ -22,16 +22,6 @@ from trunkline.http.roots import mount_paths
 from trunkline.http.tls import check_tls
 
 LOG_MODE = 0o640  # of a new access log, as the workers would make it
-
-
-class OneLine(click.Command):
-    """What is wrong with an option is told as every other mistake is: in one line."""
-
-    def make_context(self, *words: Any, **extra: Any) -> click.Context:
-        try:
-            return super().make_context(*words, **extra)
-        except click.UsageError as error:
-            fail(error.format_message())
 
 
 @click.command(cls=OneLine)

@@ -11,7 +11,7 @@ import click
 
 from trunkline.access.token_file import change_tokens, forget_use, last_use, read_tokens
 from trunkline.access.tokens import Token, Tokens, make_token
-from trunkline.cli.failing import fail
+from trunkline.cli.failing import OneLine, fail
 from trunkline.cli.table import format_table
 from trunkline.config.auth import check_globs
 from trunkline.config.settings import read_settings
@@ -43,7 +43,7 @@ def token() -> None:
     """
 
 
-@token.command()
+@token.command(cls=OneLine)
 @click.argument("user")
 @click.option(
     "--repository",
@@ -91,7 +91,7 @@ def create(
     print(made.text)
 
 
-@token.command("list")
+@token.command("list", cls=OneLine)
 @of_a_file
 def show(token_file: str | None, settings_file: str | None) -> None:
     """What tokens there are. `last used` may be five minutes old."""
@@ -104,7 +104,7 @@ def show(token_file: str | None, settings_file: str | None) -> None:
     print(format_table(head, [row(path, one) for one in found]))
 
 
-@token.command()
+@token.command(cls=OneLine)
 @click.argument("ids", metavar="ID ...", nargs=-1, required=True)
 @of_a_file
 def revoke(ids: tuple[str, ...], token_file: str | None, settings_file: str | None) -> None:

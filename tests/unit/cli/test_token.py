@@ -67,6 +67,9 @@ def test_file_of_the_settings(tmp_path: Path) -> None:
         (["create", "ci", "--tokens", "none/t"], "No such file"),
         (["create", "ci"], "--settings FILE.toml or --tokens FILE"),
         (["list", "--settings", "none.toml"], "none.toml"),
+        (["create", "ci", "--days", "many", "--tokens", "t"], "--days"),
+        (["create"], "USER"),
+        (["revoke"], "ID"),
     ],
 )
 def test_refuses_in_one_line(
