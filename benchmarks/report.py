@@ -40,6 +40,7 @@ FIGURES = (
     Figure("first_byte_s", "first byte, ms", 0.001, "{:.0f}", "less"),
     Figure("wall_s", "wall, s", 1, "{:.2f}", "less"),
     Figure("server_peak_bytes", "peak memory of a process, MiB", MIB, "{:.0f}", "less"),
+    Figure("bytes_per_s", "all together, MiB/s", MIB, "{:.0f}", "more"),
     Figure("requests_per_s", "requests/s", 1, "{:.0f}", "more"),
     Figure("cpu_per_request_s", "server CPU a request, ms", 0.001, "{:.3f}", "less"),
 )

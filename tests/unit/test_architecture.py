@@ -24,6 +24,7 @@ FOLDERS = (
     "trunkline.cli",
     "trunkline.http",
     "trunkline.web",
+    "trunkline.spool",
     "trunkline.hg.wire",
     "trunkline.hg.bundle",
     "trunkline.hg.stock",

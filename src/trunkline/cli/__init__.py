@@ -7,6 +7,7 @@ import click
 from trunkline import __version__
 from trunkline.cli.check import check
 from trunkline.cli.serve import serve
+from trunkline.cli.spool import spool
 from trunkline.cli.token import token
 
 
@@ -18,4 +19,5 @@ def main() -> None:
 
 main.add_command(check)
 main.add_command(serve)
+main.add_command(spool)
 main.add_command(token)

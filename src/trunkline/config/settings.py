@@ -257,6 +257,53 @@ class Log(Struct, frozen=True, forbid_unknown_fields=True):
     format: Annotated[Literal["text", "json"], words("Of the access log.")] = "text"
 
 
+class Spool(Struct, frozen=True, forbid_unknown_fields=True):
+    """Costly replies that many ask for are made once, into a file that all of them are sent from.
+
+    Several servers may have one folder, also on a shared disk. It may be deleted at any time.
+    `trunkline spool` lists it.
+    """
+
+    path: Annotated[
+        str,
+        words(
+            'The folder, relative to the file; nobody else may write to it. `""` is `spool` '
+            "below `$CACHE_DIRECTORY`, or `trunkline/spool` below `$XDG_CACHE_HOME` or "
+            "`~/.cache`, or `trunkline-spool-UID` in the folder of temporary files."
+        ),
+    ] = ""
+    bytes: Annotated[
+        int,
+        unit(
+            "bytes",
+            "Of all its files; the least recently used make room, never one in use. A reply that "
+            "doesn't fit is streamed. 0: no spool.",
+        ),
+    ] = 8 * GiB
+    free_bytes: Annotated[int, unit("bytes", "To be left free on its disk.")] = 1 * GiB
+    age_seconds: Annotated[
+        int, unit("seconds", "After its last use a file is removed, when a new one is made.", ge=1)
+    ] = 24 * 3600
+    smallest_bytes: Annotated[
+        int, unit("bytes", "A reply estimated to be smaller is streamed.", ge=1)
+    ] = 1 * MiB
+    builders: Annotated[
+        int,
+        unit(
+            "processes",
+            "That make such files at once, on one machine; 0 is one for each core. Others wait.",
+        ),
+    ] = 0
+    queue: Annotated[
+        int,
+        unit(
+            "builds",
+            "That wait in a worker; a request for one more is told to come again (503).",
+            ge=1,
+        ),
+    ] = 64
+
+
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     """The whole file."""
 
@@ -293,6 +340,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     server: Server = field(default_factory=Server)
     index: Index = field(default_factory=Index)
     limits: Limits = field(default_factory=Limits)
+    spool: Spool = field(default_factory=Spool)
     log: Log = field(default_factory=Log)
 
     def __post_init__(self) -> None:
@@ -321,6 +369,7 @@ def settings_of(path: str, data: bytes) -> Settings:
         auth=with_paths(settings.auth, folder, "password_file", "token_file"),
         tls=with_paths(settings.tls, folder, "certificate", "key", "client_ca"),
         log=replace(settings.log, access=beside_unless_stderr(folder, settings.log)),
+        spool=with_paths(settings.spool, folder, "path"),
     )
 
 

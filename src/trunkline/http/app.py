@@ -27,6 +27,7 @@ from trunkline.http.body import Receive, RequestBody, Send
 from trunkline.http.door import Bridged, Door, States
 from trunkline.http.errand import Errand
 from trunkline.http.failure import NotThere, explain, for_people, log_broken
+from trunkline.http.follow import Following, send_file
 from trunkline.http.fresh import Fresh
 from trunkline.http.incoming import read_arguments, read_push_arguments
 from trunkline.http.limits import ArgumentBytes, Guests, Held
@@ -34,6 +35,7 @@ from trunkline.http.reception import UNAUTHORIZED, Reception, challenge
 from trunkline.http.reset import reset_when_closed
 from trunkline.http.roots import Roots
 from trunkline.http.send import Begun, BrokenReply, Sent, send_stream, send_whole
+from trunkline.http.spooled import Spooled
 from trunkline.http.threads import Lane, Threads
 from trunkline.http.visit import Scope, Visit, describe, read_visit
 from trunkline.reply import Bytes, Span, Stream
@@ -55,7 +57,7 @@ class Made:
     """
 
     answer: Answer
-    begun: Begun | None = None
+    begun: Begun | Following | None = None
     lane: Lane | None = None
 
 
@@ -90,6 +92,7 @@ class App:
         self._push_threads: Threads | None = None
         self._page_threads: Threads | None = None
         self._login_threads: Threads | None = None
+        self._spooled: Spooled | None = None
         self._pushes = 0
         self._running: dict[int, tuple[Line, float]] = {}  # and when it began
         self._streams: dict[int, Sent] = {}  # by the same key
@@ -125,6 +128,7 @@ class App:
         logins = self._settings.auth.threads
         self._login_threads = Threads(logins, "login", max(1, logins - 1))
         self._reception = Reception(self._login_threads)
+        self._spooled = Spooled(self._settings.spool)
         self._threads.run(self._door.warm)
         if self._ready is not None:
             self._ready()
@@ -157,6 +161,8 @@ class App:
         ):
             if threads is not None:
                 threads.close()
+        if self._spooled is not None:
+            self._spooled.close()
 
     # -- one request
 
@@ -250,6 +256,12 @@ class App:
             answer = self._door.quick_answer(errand, self._fresh)
             if answer is not None:
                 return Made(answer)
+        made = await self._answer(errand, body, guest)
+        return await self._from_spool(made, errand, body)
+
+    async def _answer(self, errand: Errand, body: RequestBody, guest: str) -> Made:
+        """Raises: ClientGone."""
+        way = errand.way
         assert self._page_threads is not None
         if way.command is None:
             return await attend(self._page_threads.lane(guest), body, self._work, errand)
@@ -260,6 +272,24 @@ class App:
         assert self._bridge_threads is not None
         errand.may_wait = True
         return await attend(self._bridge_threads.lane(guest), body, self._work, errand)
+
+    async def _from_spool(self, made: Made, errand: Errand, body: RequestBody) -> Made:
+        """Of a stream that wasn't begun. Raises: ClientGone, PeerError, StoreError."""
+        stream = made.answer.body
+        if (
+            made.begun is not None
+            or errand.visit.method == "HEAD"
+            or not isinstance(stream, Stream)
+        ):
+            return made
+        assert self._spooled is not None
+        assert made.lane is not None
+        following = await self._spooled.begin(stream, body)
+        if following is not None:
+            return replace(made, begun=following)
+        body.gone.add_done_callback(errand.work.leave)
+        begun = await made.lane.run(self._begin, errand, made.answer)
+        return replace(begun, lane=made.lane)
 
     async def _push(
         self, errand: Errand, body: RequestBody, held: Held, guest: str, line: Line
@@ -304,12 +334,25 @@ class App:
 
     def _work(self, errand: Errand) -> Made:
         """In a thread: the answer, and of a stream the first piece, so that what fails at once
-        still gets a status of its own. Raises: Bridged, ClientGone, NotThere.
+        still gets a status of its own. One for the spool isn't begun. Raises: Bridged, ClientGone,
+        NotThere.
         """
-        pieces = None
+        assert self._spooled is not None
         try:
             errand.work.look()
             answer = self._door.answer(errand)
+            if isinstance(answer.body, Stream) and self._spooled.takes(answer.body):
+                return Made(answer)
+        except (Bridged, ClientGone, NotThere):
+            raise
+        except Exception as error:
+            return Made(self._failure(error, errand.visit, errand.way.shown_command))
+        return self._begin(errand, answer)
+
+    def _begin(self, errand: Errand, answer: Answer) -> Made:
+        """In a thread: with the first piece of a stream. Raises: ClientGone."""
+        pieces = None
+        try:
             body = answer.body
             if isinstance(body, Bytes):
                 return Made(answer)
@@ -321,7 +364,7 @@ class App:
                 pieces.close()
                 return Made(answer)
             return Made(answer, Begun(pieces, pieces.pull()))
-        except (Bridged, ClientGone, NotThere):
+        except ClientGone:
             close_quietly(pieces)
             raise
         except Exception as error:
@@ -351,10 +394,15 @@ class App:
             await send({"type": "http.response.body", "body": b""})
             return
         assert made.lane is not None
+        assert self._spooled is not None
         idle = self._settings.limits.send_idle_seconds
         sent = self._streams[id(line)] = Sent()
         try:
-            await send_stream(send, body, made.lane, begun, answer.status, headers, idle, sent)
+            if isinstance(begun, Following):
+                await send_file(send, body, begun, answer.status, headers, idle, sent)
+            else:
+                await send_stream(send, body, made.lane, begun, answer.status, headers, idle, sent)
+                self._spooled.learn(answer.body, sent.bytes)
         finally:
             del self._streams[id(line)]
         line.bytes = sent.bytes

@@ -5,7 +5,15 @@ from tests.compat.hg import ROOT
 
 from trunkline.config.auth import Auth, Rule, Tls
 from trunkline.config.page import render
-from trunkline.config.settings import Index, Limits, Log, Server, Settings, parse_settings
+from trunkline.config.settings import (
+    Index,
+    Limits,
+    Log,
+    Server,
+    Settings,
+    Spool,
+    parse_settings,
+)
 
 
 def test_docs_show_the_table_as_it_is() -> None:
@@ -17,7 +25,7 @@ def test_docs_show_the_table_as_it_is() -> None:
 
 def test_every_field_is_in_the_docs_with_a_meaning() -> None:
     page = render()
-    for struct in (Settings, Server, Index, Limits, Log, Auth, Rule, Tls):
+    for struct in (Settings, Server, Index, Limits, Spool, Log, Auth, Rule, Tls):
         for item in msgspec.structs.fields(struct):
             is_section = isinstance(item.type, type) and issubclass(item.type, msgspec.Struct)
             assert (f"## [{item.name}]" if is_section else f"| `{item.name}` |") in page

@@ -52,3 +52,11 @@ def test_paths_of_a_file_are_relative_to_it(tmp_path: Path) -> None:
 def test_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"none\.toml: No such file"):
         read_settings(str(tmp_path / "none.toml"))
+
+
+def test_spool_is_relative_to_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text('[spool]\npath = "clones"\n')
+    assert read_settings(str(file)).spool.path == str(tmp_path / "clones")
+    file.write_text("")
+    assert read_settings(str(file)).spool.path == ""
