@@ -7,15 +7,17 @@ import shutil
 import socket
 import subprocess
 import time
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import ExitStack
+from hashlib import sha1
 from pathlib import Path
 
 import pytest
 from tests.compat.hg import Hg
 from tests.compat.serving import Serve
 from tests.compat.sources import Source
-from tests.compat.test_access import auth, change, clone, push, tip
+from tests.compat.test_access import PASSWORDS, auth, change, clone, push, tip
 
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
 CONFIGURATION = """\
@@ -63,7 +65,11 @@ user_header = "X-Remote-User"
 read = ["{readers}"]
 write = ["alice"]
 """
-USERS = "alice:{PLAIN}se:cret &%/\nbob:{PLAIN}other\n"
+
+
+def password_line(login: tuple[str, str]) -> str:
+    user, password = login
+    return f"{user}:{{SHA}}{b64encode(sha1(password.encode()).digest()).decode()}\n"
 
 
 def free_port() -> int:
@@ -84,7 +90,7 @@ def start_nginx(stack: ExitStack, folder: Path, url: str, login: str) -> str:
     assert NGINX is not None
     folder.mkdir()
     port = free_port()
-    (folder / "users").write_text(USERS)
+    (folder / "users").write_text("".join(map(password_line, PASSWORDS.items())))
     login = login.format(folder=folder)
     user = "user root;" if os.geteuid() == 0 else ""  # else it can't read what is root's
     text = CONFIGURATION.format(user=user, folder=folder, port=port, url=url, login=login)
