@@ -91,7 +91,6 @@ class App:
         self._bridge_threads: Threads | None = None
         self._push_threads: Threads | None = None
         self._page_threads: Threads | None = None
-        self._login_threads: Threads | None = None
         self._spooled: Spooled | None = None
         self._pushes = 0
         self._running: dict[int, tuple[Line, float]] = {}  # and when it began
@@ -125,9 +124,7 @@ class App:
         self._bridge_threads = Threads(server.bridge_threads, "bridge", share)
         self._push_threads = Threads(server.push_threads, "push")
         self._page_threads = Threads(server.page_threads, "page")
-        logins = self._settings.auth.threads
-        self._login_threads = Threads(logins, "login", max(1, logins - 1))
-        self._reception = Reception(self._login_threads)
+        self._reception = Reception()
         self._spooled = Spooled(self._settings.spool)
         self._threads.run(self._door.warm)
         if self._ready is not None:
@@ -152,13 +149,8 @@ class App:
         self._log.flush()
 
     def close_threads(self) -> None:
-        for threads in (
-            self._threads,
-            self._bridge_threads,
-            self._push_threads,
-            self._page_threads,
-            self._login_threads,
-        ):
+        kinds = (self._threads, self._bridge_threads, self._push_threads, self._page_threads)
+        for threads in (*kinds, self._reception):
             if threads is not None:
                 threads.close()
         if self._spooled is not None:

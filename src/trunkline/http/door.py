@@ -45,7 +45,7 @@ LFS_NAMES = (".git", "info", "lfs")
 LFS_WORDS = "the contents of large files (LFS) aren't served here; lfs.url can name who does"
 
 
-ADVICE = "Ask those who run this server to let you read it."
+ADVICE = "ask those who run this server to let you read it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,7 +359,10 @@ def page_answer(page: Page) -> Answer:
 
 def refused(refusal: Refusal, errand: Errand) -> Answer:
     if errand.way.command is None:
-        advice = "" if errand.standing.judge.has_logins and errand.who.is_anonymous else ADVICE
+        advice = ADVICE.capitalize()
+        if errand.who.is_anonymous:
+            has_logins = errand.standing.judge.has_logins
+            advice = "Sign in to read it." if has_logins else f"Nobody can sign in here: {ADVICE}"
         return page_answer(error_page(refusal.status, refusal.text, advice))
     return refuse(refusal, errand.way.shown_command)
 

@@ -14,10 +14,12 @@ UNAUTHORIZED = 401
 
 
 class Reception:
-    """For one event loop. `threads` hash passwords; guests take turns at them."""
+    """For one event loop. Has threads that hash passwords, from the first that comes; guests take
+    turns at them, and one is left for others.
+    """
 
-    def __init__(self, threads: Threads) -> None:
-        self._threads = threads
+    def __init__(self) -> None:
+        self._threads: Threads | None = None
 
     async def identify(self, visit: Visit, guest: str, standing: Standing) -> Identity:
         """`guest` is whose failures are counted. Raises: PeerError."""
@@ -27,7 +29,14 @@ class Reception:
         known = standing.gate.known(shown)
         if known is not None:
             return known
+        if self._threads is None:
+            count = standing.auth.threads
+            self._threads = Threads(count, "login", max(1, count - 1))
         return await self._threads.run_for(guest, standing.gate.login, shown)
+
+    def close(self) -> None:
+        if self._threads is not None:
+            self._threads.close()
 
 
 def challenge(answer: Answer, standing: Standing, visit: Visit) -> None:

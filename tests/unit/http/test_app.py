@@ -208,7 +208,7 @@ def test_nobody_pushes_by_default(made: Path, caplog: pytest.LogCaptureFixture) 
     open_app = make_app(made / "small", config=["web.push_ssl=no"])
     reply = unbundle(open_app)
     assert (reply.status, reply.body) == (200, b"push not authorized\n")
-    assert "[web.allow-push, web.deny_push]" in caplog.messages[-1]
+    assert "[access, web.allow-push, web.deny_push]" in caplog.messages[-1]
     assert reply.header(b"www-authenticate") is None  # nobody can log in yet
     reply = get(open_app, "/?cmd=unbundle&heads=")
     assert reply.status == 405
