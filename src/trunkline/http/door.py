@@ -5,7 +5,6 @@ Everything here but `way` and `is_quick` may read the disk, so it runs in a thre
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from trunkline.config.mercurial import parse_override
 from trunkline.config.settings import Settings
 from trunkline.errors import PeerError, TrunklineError
 from trunkline.hg.wire.answer import Answer, answer, kept_answer, requested_command
+from trunkline.hg.wire.kept import ANSWER_LIMIT
 from trunkline.hg.wire.request import Request
 from trunkline.hg.wire.served import Served
 from trunkline.hg.wire.state import State
@@ -23,7 +23,7 @@ from trunkline.http.errand import Errand, Way
 from trunkline.http.failure import NotThere, refuse, refuse_push, wants_page
 from trunkline.http.fresh import Fresh
 from trunkline.http.handles import Handles
-from trunkline.http.quick import HEADERS_LIMIT, REQUEST_LIMIT, NotQuick, Quick, QuickWork
+from trunkline.http.quick import Quick
 from trunkline.http.roots import Place, Roots, mount_paths
 from trunkline.http.url_path import NOT_FOUND, parse_path
 from trunkline.http.visit import Visit, describe
@@ -95,12 +95,11 @@ class Door:
         return Way(names, command)
 
     def is_quick(self, visit: Visit, way: Way, arguments: bytes) -> bool:
-        """Whether `answer` is so quick that a thread would cost more."""
+        """Whether the answer may be a kept one: giving that costs less than a thread."""
         return (
             way.is_short
-            and len(visit.query) + len(arguments) <= REQUEST_LIMIT
-            and len(visit.headers) <= HEADERS_LIMIT
-            and self._quick.is_quick((way.names, way.command or b""))
+            and len(visit.query) + len(arguments) <= ANSWER_LIMIT
+            and (way.names, way.command) in self._quick
         )
 
     def is_bridged(self, way: Way) -> bool:
@@ -123,7 +122,7 @@ class Door:
             raise self._not_there(errand)
         if errand.way.command is None:
             return self._landing(served, place.name, errand, refusals.pull)
-        return self._command(served, errand, refusals, None)
+        return self._command(served, errand, refusals)
 
     def _why_not_name(self, errand: Errand) -> Refusal | None:
         """Of a name that no rule opens, before it is looked for. Not of a page, which may be the
@@ -167,8 +166,8 @@ class Door:
         return Asked(names, errand.who, visit.method, visit.scheme)
 
     def quick_answer(self, errand: Errand, fresh: States) -> Answer | None:
-        """For what `is_quick`, in the loop's thread; None: a thread is needed after all. Costs
-        some stats, but waits for nobody. Raises: as `answer`.
+        """For what `is_quick`, in the loop's thread: the kept answer. None: a thread is needed.
+        Costs some stats, but waits for nobody, and works nothing out. Raises: as `answer`.
         """
         if self._why_not_name(errand) is not None:
             return None
@@ -181,25 +180,10 @@ class Door:
                 return None
             fresh.put(names, state)
         refusals = self._refusals(state.served, errand)
-        if self._is_hidden(refusals.pull):
+        if refusals.pull is not None:
             return None
-        snapshot = state.snapshot
-
-        def is_warm(command: bytes) -> bool:
-            return self._quick.is_warm((names, command), snapshot)
-
-        try:
-            quick = Errand(
-                errand.visit,
-                errand.way,
-                errand.standing,
-                errand.who,
-                errand.arguments,
-                work=QuickWork(is_warm),
-            )
-            return self._command(state.served, quick, refusals, state)
-        except NotQuick:
-            return None
+        reply = kept_answer(state, read_request(errand, refusals.push is None))
+        return None if reply is None else self._signed(reply, state.served)
 
     def _kept_state(self, names: tuple[str, ...]) -> State | None:
         place = self._roots.find(names)
@@ -211,32 +195,20 @@ class Door:
         snapshot = served.repository.kept_snapshot()
         return None if snapshot is None else State(served, snapshot)
 
-    def _command(
-        self, served: Served, errand: Errand, refusals: Refusals, state: State | None
-    ) -> Answer:
-        visit, way = errand.visit, errand.way
+    def _command(self, served: Served, errand: Errand, refusals: Refusals) -> Answer:
+        way = errand.way
         refusal = refusals.push if way.is_push else refusals.pull
         if refusal is not None:
             reply = self._refuse(refusal, errand)
         else:
-            request = Request(
-                method=visit.method,
-                query=visit.query,
-                headers=visit.headers,
-                body=errand.arguments,
-                may_push=refusals.push is None,
-                payload=errand.payload,
-                user=errand.who.user or None,
-                address=visit.address,
-                scheme=visit.scheme,
-                may_need_login=errand.who.is_anonymous and errand.standing.auth.has_users,
-                work=errand.work,
-            )
+            request = read_request(errand, may_push=refusals.push is None)
             if way.is_push:
                 reply = answer(served, request)
             else:
-                state = state or self._state(served, errand)
-                reply = self._pull(way, request, state)
+                reply = self._pull(way, request, self._state(served, errand))
+        return self._signed(reply, served)
+
+    def _signed(self, reply: Answer, served: Served) -> Answer:
         reply.headers.append((b"server", self._server_header_of(served)))
         return reply
 
@@ -262,14 +234,11 @@ class Door:
         return state
 
     def _pull(self, way: Way, request: Request, state: State) -> Answer:
-        begun = time.perf_counter()
         kept = kept_answer(state, request)
-        reply = kept or answer(state.served, request, state)
-        if state.snapshot is not None and way.is_short:
-            self._quick.learn((way.names, way.command or b""), time.perf_counter() - begun)
-            if request.work.commands:
-                self._quick.warm(way.names, request.work.commands, state.snapshot)
-        return reply
+        if kept is None:
+            return answer(state.served, request, state)
+        self._quick.add((way.names, way.command))
+        return kept
 
     def _refusals(self, served: Served, errand: Errand) -> Refusals:
         """Of who is anonymous, worked out once for a configuration."""
@@ -351,6 +320,23 @@ class Door:
             return clean_header(value) if value else self.server_header
 
         return served.keep("server header", served.config, make)
+
+
+def read_request(errand: Errand, may_push: bool) -> Request:
+    visit = errand.visit
+    return Request(
+        method=visit.method,
+        query=visit.query,
+        headers=visit.headers,
+        body=errand.arguments,
+        may_push=may_push,
+        payload=errand.payload,
+        user=errand.who.user or None,
+        address=visit.address,
+        scheme=visit.scheme,
+        may_need_login=errand.who.is_anonymous and errand.standing.auth.has_users,
+        work=errand.work,
+    )
 
 
 def page_answer(page: Page) -> Answer:
