@@ -30,6 +30,7 @@ FOLDERS = (
     "trunkline.hg.bundle",
     "trunkline.hg.large",
     "trunkline.hg.stock",
+    "trunkline.access",
     "trunkline.config",
     "trunkline.compression",
     "trunkline.hg.store",

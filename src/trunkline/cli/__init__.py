@@ -5,8 +5,10 @@ from __future__ import annotations
 import click
 
 from trunkline import __version__
+from trunkline.cli.check import check
 from trunkline.cli.serve import serve
 from trunkline.cli.spool import spool
+from trunkline.cli.token import token
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -15,5 +17,7 @@ def main() -> None:
     """A fast HTTP server for Mercurial repositories."""
 
 
+main.add_command(check)
 main.add_command(serve)
 main.add_command(spool)
+main.add_command(token)
