@@ -110,15 +110,20 @@ def render(document: dict[str, Any]) -> dict[str, str]:
         autoescape=jinja2.select_autoescape(["svg"]),
     )
     found = rows(document)
+    counts = {
+        name: sum(
+            entry["case"] == name and entry["peer"] == "stock" for entry in document["rounds"]
+        )
+        for name in CASES
+    }
+    most = max(counts.values())
     told = {
         "about": document,
         "cases": CASES,
         "rows": found,
         "summary": [row for row in found if is_in_summary(row)],
-        "rounds": max(
-            sum(entry["case"] == name and entry["peer"] == "stock" for entry in document["rounds"])
-            for name in CASES
-        ),
+        "rounds": most,
+        "fewer": [CASES[name].title for name, count in counts.items() if 0 < count < most],
     }
     return {
         "docs/benchmarks.md": environment.get_template("benchmarks.md").render(told),

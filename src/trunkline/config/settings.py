@@ -243,8 +243,9 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         int,
         unit(
             "threads",
-            "Of `server.threads` and of `server.bridge_threads` that work for one address at once; "
-            "what it asks for beyond them waits. All addresses take turns in any case.",
+            "Of `server.threads` and of `server.bridge_threads` that work for one address at once, "
+            "if it leaves as many to others; what it asks for beyond them waits. All addresses "
+            "take turns in any case.",
             ge=1,
         ),
     ] = 8
@@ -253,7 +254,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         unit(
             "revisions",
             "That one request may have walked one by one, as clients before 1.9 have it "
-            "(`between`): an error.",
+            "(`between`, `branches`): an error.",
             ge=1,
         ),
     ] = WALK_LIMIT

@@ -1,6 +1,7 @@
 """Sends a reply value over ASGI, with back-pressure; a body that fails breaks the connection.
 
-A slow reader holds a socket and two pieces of the body, never a thread.
+A slow reader holds a socket, two pieces of the body and what its maker holds (a compressor above
+all), never a thread.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ with its caches and its memory warm: a stream of 335 MB costs 0.57 s of CPU, and
 threads take turns.
 
 Jobs wait in a queue for each guest, and the queues take turns, so nobody waits behind all that
-another has asked for; nor has one guest more than its share of the threads, so nobody waits for
-another's longest jobs to end.
+another has asked for; nor has one guest more than its share of the threads, or more than it leaves
+idle, so nobody waits for another's longest jobs to end, not even for those of a few guests.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ _Inbox = SimpleQueue[_Job | None]
 
 class Threads:
     """Made, and asked, in the process and loop that use it. One guest's jobs begin in the order of
-    their coming. `share`: threads that one guest may hold at once; all of them when it is None.
+    their coming. `share`: threads that one guest may hold at once, if it leaves as many to others;
+    all of them when it is None.
     """
 
     def __init__(self, count: int, name: str, share: int | None = None) -> None:
@@ -46,6 +47,7 @@ class Threads:
         self._waiting: OrderedDict[str, deque[_Job]] = OrderedDict()  # by guest, next one first
         self._held: Counter[str] = Counter()  # threads by guest
         self._share = share or count
+        self._is_shared = share is not None
         self._is_closed = False
         self._threads = [
             Thread(target=self._work, args=(inbox,), name=f"{name}-{number}", daemon=True)
@@ -67,7 +69,7 @@ class Threads:
         future: asyncio.Future[Value] = self._loop.create_future()
         job = _Job(guest, future, work, args)
         # With a thread idle, whoever waits has his share already.
-        if self._idle and self._held[guest] < self._share:
+        if self._idle and self._may_begin(guest):
             self._begin(self._idle.pop(), job)
         else:
             self._waiting.setdefault(guest, deque()).append(job)
@@ -78,6 +80,12 @@ class Threads:
         self._is_closed = True
         self._end_idle()
 
+    def _may_begin(self, guest: str) -> bool:
+        """With a thread idle."""
+        held = self._held[guest]
+        leaves_enough = not self._is_shared or self._is_closed or held < len(self._idle)
+        return held < self._share and leaves_enough
+
     def _begin(self, inbox: _Inbox, job: _Job) -> None:
         self._held[job.guest] += 1
         inbox.put(job)
@@ -85,7 +93,7 @@ class Threads:
     def _next(self) -> _Job | None:
         """Of the first guest in turn that has not its share; that one is the last in turn then."""
         for guest, jobs in self._waiting.items():
-            if self._held[guest] < self._share:
+            if self._may_begin(guest):
                 job = jobs.popleft()
                 if jobs:
                     self._waiting.move_to_end(guest)
@@ -124,12 +132,10 @@ class Threads:
         self._held[guest] -= 1
         if not self._held[guest]:
             del self._held[guest]
-        job = self._next()
-        if job is not None:
-            self._begin(inbox, job)
-        else:
-            self._idle.append(inbox)
-            self._end_idle()
+        self._idle.append(inbox)
+        while self._idle and (job := self._next()) is not None:
+            self._begin(self._idle.pop(), job)
+        self._end_idle()
         settle(future, value, error)
 
     def _end_idle(self) -> None:

@@ -26,6 +26,7 @@ from tests.compat.hg import INSTALLED
 from tests.compat.serving import Serving, trunkline_command
 from tests.unit.http.conftest import commit, head, new
 from tests.unit.http.driving import Client, Reply, ask, make_app
+from tests.unit.http.gated import GATE, MAKER
 from tests.unit.http.test_app import getbundle
 from tests.unit.http.test_server import children, connect, read_all, request
 
@@ -37,7 +38,6 @@ from trunkline.http.remake import remake
 from trunkline.http.spooled import Spooled
 from trunkline.reply import Order, Stream
 from trunkline.spool.builder import NotSame
-from trunkline.spool.uses import GRACE_SECONDS
 
 SECONDS = 60
 ZSTD = (b"x-hgproto-1", b"0.1 0.2 comp=zstd,zlib,none")
@@ -319,17 +319,13 @@ def test_lost_file_of_the_store_is_told_as_without_a_spool(tmp_path: Path, folde
     assert wholes(folder) == []
 
 
-def on_builder(act: signal.Signals) -> threading.Thread:
-    """Sends a signal to the first builder that comes."""
-
-    def wait() -> None:
-        wait_for(builders)
-        for pid in builders():
-            os.kill(pid, act)
-
-    thread = threading.Thread(target=wait, daemon=True)
-    thread.start()
-    return thread
+@pytest.fixture
+def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """To be touched: until then no builder gives a byte."""
+    path = tmp_path / "gate"
+    monkeypatch.setenv(GATE, str(path))
+    monkeypatch.setattr("trunkline.http.spooled.MAKER", MAKER)
+    return path
 
 
 def test_killed_builder_cuts_those_who_have_bytes(middle: Path, folder: Path) -> None:
@@ -350,30 +346,41 @@ def test_killed_builder_cuts_those_who_have_bytes(middle: Path, folder: Path) ->
     assert again.body == streamed(middle, SLOW)
 
 
-def test_builder_killed_before_the_first_byte_is_replaced(middle: Path, folder: Path) -> None:
-    app = spooling(folder, middle, config=(SLOW,))
-    thread = on_builder(signal.SIGKILL)
-    replies = ask(app, *(clone(middle) for _ in range(5)))
-    thread.join()
-    expected = streamed(middle, SLOW)
+@pytest.mark.parametrize("readers", [1, 5])
+def test_builder_killed_before_the_first_byte_is_replaced(
+    readers: int, middle: Path, folder: Path, gate: Path
+) -> None:
+    app = spooling(folder, middle)
+
+    def kill() -> None:
+        wait_for(builders)
+        for pid in builders():
+            os.kill(pid, signal.SIGKILL)
+        gate.touch()
+
+    with ThreadPoolExecutor(1) as pool:
+        killed = pool.submit(kill)
+        replies = ask(app, *(clone(middle) for _ in range(readers)))
+        killed.result()
+    expected = streamed(middle)
     assert all(reply.is_whole and reply.body == expected for reply in replies)
     assert len(wholes(folder)) == 1
 
 
-def test_past_the_queue_clients_are_told_to_come_again(middle: Path, folder: Path) -> None:
-    app = spooling(folder, middle, builders=1, queue=1, config=(SLOW,))
+def test_past_the_queue_clients_are_told_to_come_again(
+    middle: Path, folder: Path, gate: Path
+) -> None:
+    app = spooling(folder, middle, builders=1, queue=1)
     target = "/" + getbundle(middle)
     clients = [Client("GET", f"{target}&bundlecaps=n{number}", [ZSTD]) for number in range(6)]
-    thread = on_builder(signal.SIGSTOP)
 
     async def visit() -> list[Reply]:
         app.open()
         asks = [asyncio.ensure_future(clients[0].ask(app))]
-        await asyncio.to_thread(thread.join)
+        await asyncio.to_thread(wait_for, builders)
         asks += [asyncio.ensure_future(client.ask(app)) for client in clients[1:]]
         await asyncio.sleep(2)
-        for pid in builders():
-            os.kill(pid, signal.SIGCONT)
+        gate.touch()
         replies = list(await asyncio.gather(*asks))
         app.close_threads()
         return replies
@@ -385,21 +392,21 @@ def test_past_the_queue_clients_are_told_to_come_again(middle: Path, folder: Pat
         assert (reply.header(b"retry-after") is not None) == (reply.status == 503)
 
 
-def test_client_that_leaves_while_it_waits_stops_the_build(middle: Path, folder: Path) -> None:
-    app = spooling(folder, middle, config=(SLOW,))
+def test_client_that_leaves_while_it_waits_stops_the_build(
+    middle: Path, folder: Path, gate: Path
+) -> None:
+    app = spooling(folder, middle)
 
     async def visit() -> Reply:
         app.open()
         client = clone(middle, gone=asyncio.Event())
         asked = asyncio.ensure_future(client.ask(app))
-        await asyncio.to_thread(on_builder(signal.SIGSTOP).join)
+        await asyncio.to_thread(wait_for, builders)
         assert client.gone is not None
         client.gone.set()
         reply = await asked
-        await asyncio.sleep(GRACE_SECONDS + 1)
-        for pid in builders():
-            os.kill(pid, signal.SIGCONT)
         await asyncio.to_thread(wait_for, lambda: not builders())
+        gate.touch()
         app.close_threads()
         return reply
 
@@ -417,6 +424,7 @@ def test_slow_readers_hold_no_thread(middle: Path, folder: Path) -> None:
     ask(app, clone(middle))
 
     async def visit() -> tuple[list[Reply], Reply, int]:
+        others = threading.active_count()
         app.open()
         go_on = asyncio.Event()
 
@@ -425,7 +433,7 @@ def test_slow_readers_hold_no_thread(middle: Path, folder: Path) -> None:
 
         slow = [asyncio.ensure_future(clone(middle, on_send=stuck).ask(app)) for _ in range(24)]
         await asyncio.sleep(0.5)
-        threads = threading.active_count()
+        threads = threading.active_count() - others
         quick = await Client("GET", "/?cmd=heads").ask(app)
         go_on.set()
         replies = list(await asyncio.gather(*slow))

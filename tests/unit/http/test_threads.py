@@ -149,6 +149,21 @@ def test_one_guest_has_no_more_than_its_share() -> None:
     asyncio.run(run())
 
 
+def test_a_few_guests_with_long_jobs_leave_threads_to_others() -> None:
+    async def run() -> None:
+        threads, go = Threads(8, "t", share=4), threading.Event()
+        held = [job for guest in "abc" for job in hold(threads, guest, 9, go)]
+        assert threads._held == {"a": 4, "b": 2, "c": 1}
+        assert await asyncio.wait_for(threads.run_for("d", lambda: 5), 10) == 5
+        go.set()
+        assert await asyncio.gather(*held) == [True] * 27
+        assert not threads._waiting
+        assert len(threads._idle) == 8
+        threads.close()
+
+    asyncio.run(run())
+
+
 def test_jobs_that_wait_for_their_share_are_done_before_the_end() -> None:
     async def run() -> None:
         threads, go = Threads(3, "t", share=1), threading.Event()

@@ -23,8 +23,8 @@ import numpy.typing as npt
 from trunkline.errors import StoreError
 from trunkline.hg.history.branch_heads import branch_heads
 from trunkline.hg.store.changelog import parse_branch_and_closed
+from trunkline.hg.store.file import read_whole
 from trunkline.hg.store.index import ENTRY_LENGTH, NODE_AT
-from trunkline.hg.store.revlog import read_whole
 from trunkline.hg.store.visibility import obsolete
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import Final
 
 from trunkline.errors import StoreError
 from trunkline.hg.node import Node
-from trunkline.hg.store.revlog import read_whole
+from trunkline.hg.store.file import read_whole
 
 RECORD: Final = 24  # bytes
 PREFIX: Final = 4  # bytes of the changeset's node

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
-from trunkline.hg.store.revlog import read_whole
+from trunkline.hg.store.file import read_whole
 
 _LENGTH: Final = re.compile(rb"^(00changelog\.[id]|obsstore)\0(\d{1,19})$", re.MULTILINE)
 # Place "" or "store" is the store, "plain" is `.hg`.

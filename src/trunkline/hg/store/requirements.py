@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from trunkline.errors import NotNative, StoreError
+from trunkline.hg.store.file import read_whole
 from trunkline.hg.store.links import A_LINK, is_link
-from trunkline.hg.store.revlog import read_whole
 
 NEEDED: Final = frozenset({"revlogv1", "store"})
 

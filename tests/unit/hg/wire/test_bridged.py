@@ -136,27 +136,24 @@ def test_push_goes_through_the_bridge(tmp_path: Path) -> None:
     source.commit()
     source.commit(0)
     target = Served.open(str(stock.path), HgConfig(), Bridge(str(stock.path)))
-    try:
-        request = Request(
-            "POST",
-            b"cmd=unbundle&heads=" + b"force".hex().encode(),
-            HEADERS,
-            may_push=True,
-            payload=pushed(source),
-        )
-        reply = read(answer(target, request))
-        assert (reply.status, reply.media_type) == (200, "application/mercurial-0.1")
-        assert reply.body.startswith(b"HG20")
-        reader = bundle2.getunbundler(stock.ui, io.BytesIO(reply.body))
-        kinds = {part.type.lower() for part in reader.iterparts()}
-        assert not {kind for kind in kinds if kind.startswith(b"error")}
-        tip = source.repo[1].hex()
-        assert ask(target, b"cmd=lookup&key=" + tip).body == b"1 " + tip + b"\n"
-        key = b"cmd=pushkey&namespace=bookmarks&key=new&old=&new=" + tip
-        assert read(answer(target, Request("POST", key, may_push=True))).body == b"1\n"
-        assert b"new\t" + tip in ask(target, b"cmd=listkeys&namespace=bookmarks").body
-    finally:
-        close_shared_pool()
+    request = Request(
+        "POST",
+        b"cmd=unbundle&heads=" + b"force".hex().encode(),
+        HEADERS,
+        may_push=True,
+        payload=pushed(source),
+    )
+    reply = read(answer(target, request))
+    assert (reply.status, reply.media_type) == (200, "application/mercurial-0.1")
+    assert reply.body.startswith(b"HG20")
+    reader = bundle2.getunbundler(stock.ui, io.BytesIO(reply.body))
+    kinds = {part.type.lower() for part in reader.iterparts()}
+    assert not {kind for kind in kinds if kind.startswith(b"error")}
+    tip = source.repo[1].hex()
+    assert ask(target, b"cmd=lookup&key=" + tip).body == b"1 " + tip + b"\n"
+    key = b"cmd=pushkey&namespace=bookmarks&key=new&old=&new=" + tip
+    assert read(answer(target, Request("POST", key, may_push=True))).body == b"1\n"
+    assert b"new\t" + tip in ask(target, b"cmd=listkeys&namespace=bookmarks").body
 
 
 def pushed(source: Stock) -> Iterator[bytes]:

@@ -1,0 +1,19 @@
+"""The application's own builds, each of which waits at a gate before its first byte."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+
+from trunkline.http.remake import remake
+from trunkline.reply import Order
+
+MAKER = f"{__name__}:make"
+GATE = "TRUNKLINE_TEST_GATE"  # in the environment: path of a file; the gate is open when it exists
+
+
+def make(order: Order) -> Iterator[bytes]:
+    while not os.path.exists(os.environ[GATE]):
+        time.sleep(0.01)
+    yield from remake(order)
