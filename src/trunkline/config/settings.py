@@ -195,6 +195,46 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     requests: Annotated[int, unit("requests", "At once in a worker: 503.", ge=1)] = 1024
 
 
+class Subversion(Struct, frozen=True, forbid_unknown_fields=True):
+    """Subversion repositories."""
+
+    http_v2: Annotated[
+        bool, words("Whether HTTP v2 is advertised. Without it clients speak HTTP v1.")
+    ] = True
+    bulk_updates: Annotated[
+        Literal["Prefer", "On", "Off"],
+        words(
+            "Whether a checkout or update is one long answer (`Prefer`), or a list of files that "
+            "the client gets one by one (`Off`); `On` leaves it to the client's configuration."
+        ),
+    ] = "Prefer"
+    compression: Annotated[
+        int,
+        unit("level", "Of texts on the wire: 0 none, 1 LZ4 where the client takes it, else zlib.", le=9),
+    ] = 1
+    transactions: Annotated[
+        str,
+        words(
+            "Folder where commits are put together, which all workers and machines that serve the "
+            "same repositories must share. Empty: in the account's own state folder "
+            "(`XDG_STATE_HOME`)."
+        ),
+    ] = ""
+    transaction_hours: Annotated[
+        int, unit("hours", "That a commit which nobody goes on with is kept.", ge=1)
+    ] = 48
+    sessions: Annotated[
+        int, unit("sessions", "With repositories that a worker keeps open.", ge=1)
+    ] = 32
+    xml_bytes: Annotated[
+        int, unit("bytes", "Of the XML of a request other than an update's report: 413.", ge=1)
+    ] = 16 * MiB
+    report_bytes: Annotated[
+        int, unit("bytes", "Of an update's report: what a working copy has: 413.", ge=1)
+    ] = 1 * GiB
+    body_bytes: Annotated[int, unit("bytes", "Of one file in a commit: 413.", ge=1)] = 64 * GiB
+
+
 class Log(Struct, frozen=True, forbid_unknown_fields=True):
     """What is written where. Troubles go to stderr in any case."""
 
@@ -237,6 +277,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     server: Server = field(default_factory=Server)
     index: Index = field(default_factory=Index)
     limits: Limits = field(default_factory=Limits)
+    subversion: Subversion = field(default_factory=Subversion)
     log: Log = field(default_factory=Log)
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from trunkline.config.proxies import Proxies
 from trunkline.config.settings import Settings
@@ -30,9 +31,13 @@ from trunkline.http.incoming import read_arguments, read_push_arguments
 from trunkline.http.limits import ArgumentBytes, Guests
 from trunkline.http.roots import Roots
 from trunkline.http.send import Begun, BrokenReply, Sent, send_stream, send_whole
+from trunkline.http.subversion import SvnDoor, SvnPlace
 from trunkline.http.threads import Threads
 from trunkline.http.visit import Scope, Visit, read_visit
 from trunkline.reply import Bytes, Span, Stream
+from trunkline.svn.dav.failure import explain as explain_svn
+
+SHORT_BODY = 256 * 1024  # bytes; taken before a thread is asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,7 @@ class App:
         self._settings = settings
         self._ready = ready
         self._door = Door(settings, roots)
+        self._svn_door = SvnDoor(settings, self._door.roots)
         self._guests = Guests(settings.limits)
         self._argument_bytes = ArgumentBytes(settings.limits.all_post_args_bytes)
         self._log = AccessLog(settings.log.access, settings.log.format)
@@ -101,6 +107,7 @@ class App:
         """No thread waits and no child process stays."""
         self._log.flush()
         self.close_threads()
+        self._svn_door.close()
         close_shared_pool()
         close_readers()
 
@@ -161,6 +168,11 @@ class App:
         """Raises: ClientGone."""
         command = ""
         try:
+            if b"cmd=" not in visit.query:
+                assert self._threads is not None
+                place = await self._threads.run(self._svn_door.find, visit.raw_path)
+                if place is not None:
+                    return await self._dav(visit, place, body)
             way = self._door.way(visit)
             command = line.command = way.shown_command
             with self._argument_bytes.hold(post_arguments_length(visit.headers)):
@@ -209,6 +221,41 @@ class App:
         if body.is_begun or b"expect" not in visit.headers:
             await body.drain(limits.refused_push_bytes)
         return made
+
+    async def _dav(self, visit: Visit, place: SvnPlace, body: RequestBody) -> Made:
+        """For a Subversion repository. A long body is taken by a thread while it comes."""
+        limits = self._settings.limits
+        begun = await body.begin(SHORT_BODY)
+        if body.is_complete:
+            assert self._threads is not None
+            return await self._threads.run(self._work_svn, visit, place, [begun])
+        assert self._push_threads is not None
+        blocks = chain([begun], body.blocks(self._settings.subversion.body_bytes))
+        made = await self._push_threads.run(self._work_svn, visit, place, blocks)
+        if body.is_gone:
+            raise ClientGone("the client went away")
+        await body.drain(limits.refused_push_bytes)
+        return made
+
+    def _work_svn(self, visit: Visit, place: SvnPlace, blocks: Iterable[bytes]) -> Made:
+        """In a thread: as `_work`."""
+        made = self._svn_door.answer(place, visit, blocks)
+        answer = Answer(made.status, made.headers, made.body)
+        if isinstance(answer.body, Bytes):
+            return Made(answer)
+        pieces = Pieces(
+            answer.body.blocks if isinstance(answer.body, Stream) else read_span(answer.body)
+        )
+        try:
+            if visit.method == "HEAD":
+                pieces.close()
+                return Made(answer)
+            return Made(answer, Begun(pieces, pieces.pull()))
+        except Exception as error:
+            with contextlib.suppress(Exception):
+                pieces.close()
+            failed = explain_svn(error, describe(visit))
+            return Made(Answer(failed.status, failed.headers, failed.body))
 
     def _work(
         self, visit: Visit, way: Way, arguments: bytes, payload: Iterator[bytes] | None

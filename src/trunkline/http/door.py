@@ -82,7 +82,7 @@ class Door:
 
     def __init__(self, settings: Settings, roots: Roots | None = None) -> None:
         self._settings = settings
-        self._roots = roots or mount_paths(settings.paths)
+        self._roots = self.roots = roots or mount_paths(settings.paths)
         server = settings.server
         self._handles = Handles(settings.config, server.handles, server.handles_bytes)
         self._catalogue = Catalogue(self._roots, settings.index, self._handles.config)
