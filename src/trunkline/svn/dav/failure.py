@@ -57,8 +57,14 @@ class DavError(TrunklineError):
         self.code = code
 
 
+class Missing(TrunklineError):
+    """A resource that isn't there: a bare 404, to which clients add words of their own."""
+
+
 def explain(error: Exception, what: str) -> Answer:
     """`what` names the request in the log. A client's own fault isn't logged."""
+    if isinstance(error, Missing):
+        return Answer(404, [(b"content-type", b"text/plain")], Bytes(b"not found\n"))
     if isinstance(error, DavError):
         return failure(error.status, error.code, error.text)
     if isinstance(error, SvnError):

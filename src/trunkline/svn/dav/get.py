@@ -12,6 +12,7 @@ from trunkline.errors import PeerError
 from trunkline.reply import Bytes, Stream
 from trunkline.svn.dav.dates import format_http, parse_iso
 from trunkline.svn.dav.exchange import Exchange
+from trunkline.svn.dav.failure import Missing
 from trunkline.svn.dav.names import SVNDIFF_TYPE
 from trunkline.svn.dav.properties import etag
 from trunkline.svn.dav.pushed import Output
@@ -41,8 +42,7 @@ def get(exchange: Exchange) -> Answer:
         return moved
     kind = node.kind()
     if kind is Kind.NONE:
-        path = node.path.decode("utf-8")
-        raise SvnError(codes.FS_NOT_FOUND, f"Path '{path}' not found")
+        raise Missing(node.path.decode())
     if kind is Kind.DIR:
         return folder(exchange, node)
     return file(exchange, node)

@@ -123,7 +123,8 @@ def checked_in(subject: Subject) -> bytes | None:
     elif subject.node is None:
         return None
     else:
-        href = versioned(subject.base, b"ver", subject.created_rev, subject.node.path)
+        revision = subject.node.safe_rev(subject.revision)
+        href = versioned(subject.base, b"ver", revision, subject.node.path)
     return b"<lp1:href>%s</lp1:href>" % escape(href)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from trunkline.errors import PeerError
 from trunkline.svn.dav.exchange import Exchange
+from trunkline.svn.dav.failure import Missing
 from trunkline.svn.dav.names import XML_HEAD, XML_TYPE
 from trunkline.svn.dav.properties import NAMESPACES, Subject, all_properties, some_properties
 from trunkline.svn.dav.request import Answer
@@ -91,8 +92,7 @@ def find_subject(exchange: Exchange, resource: Resource, href: bytes) -> Subject
         raise SvnError(codes.RA_NOT_AUTHORIZED, "Access denied")
     kind = node.kind()
     if kind is Kind.NONE:
-        path = resource.path.decode("utf-8")
-        raise SvnError(codes.FS_NOT_FOUND, f"Path '{path}' not found")
+        raise Missing(resource.path.decode())
     revision = exchange.youngest if resource.revision is None else resource.revision
     auto = exchange.served.autoversioning
     found = Subject(base, href, session, revision, node, resource.kind, auto)

@@ -15,9 +15,7 @@ Give = Callable[[bytes, Stat], None]
 
 @callback("svn_error_t *(const char *, svn_dirent_t *, void *, apr_pool_t *)")
 def _dirent(path: Any, dirent: Any, baton: Any, _pool: Any) -> None:
-    top, give = ffi.from_handle(baton)
-    found = text(path) or b""
-    give(found[len(top) :].lstrip(b"/"), read_stat(dirent))
+    ffi.from_handle(baton)(text(path) or b"", read_stat(dirent))
 
 
 def list_tree(
@@ -29,7 +27,7 @@ def list_tree(
     is_short: bool,
     give: Give,
 ) -> None:
-    """Paths relative to `path`, itself as the empty one. `is_short`: kinds only."""
+    """Paths in the repository, `path` itself first. `is_short`: kinds only."""
     with Pool(session.pool) as pool:
         globs = ffi.NULL if patterns is None else text_array(patterns, pool)
         check(
@@ -41,7 +39,7 @@ def list_tree(
                 int(is_short),
                 *session.authz(),
                 _dirent,
-                pool.baton((path.rstrip(b"/"), give)),
+                pool.baton(give),
                 ffi.NULL,
                 ffi.NULL,
                 pool.handle,

@@ -67,6 +67,12 @@ class Node:
             check(lib.svn_fs_node_created_path(out, self.root, self.path, pool.handle))
             return text(out[0]) or b""
 
+    def safe_rev(self, default: int) -> int:
+        """The revision where this node came to be at this very path; else `default`: what was
+        copied with its folder was made under another name.
+        """
+        return self.created_rev() if self.created_path() == self.path else default
+
     def props(self) -> dict[bytes, bytes]:
         out = ffi.new("apr_hash_t **")
         with Pool(self.session.pool) as pool:

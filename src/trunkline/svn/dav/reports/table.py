@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from trunkline.errors import PeerError
 from trunkline.svn.dav.exchange import Exchange
+from trunkline.svn.dav.failure import Missing
 from trunkline.svn.dav.reports.file_revs import file_revs
 from trunkline.svn.dav.reports.log import log_report
 from trunkline.svn.dav.reports.replay import replay_report
@@ -26,6 +27,7 @@ from trunkline.svn.dav.request import Answer
 from trunkline.svn.dav.xml_in import Element, Parser
 from trunkline.svn.repository import error as codes
 from trunkline.svn.repository.error import SvnError
+from trunkline.svn.repository.nodes import Kind
 
 REPORTS: dict[str, Callable[[Exchange, Element], Answer]] = {
     "dated-rev-report": dated_rev,
@@ -57,6 +59,9 @@ def report(exchange: Exchange) -> Answer:
     for block in blocks:
         parser.feed(block)
     parser.feed(b"", is_last=True)
+    resource = exchange.resource
+    if resource.kind in ("rvr", "bc", "ver") and exchange.node().kind() is Kind.NONE:
+        raise Missing(resource.path.decode())
     return run(exchange, root)
 
 

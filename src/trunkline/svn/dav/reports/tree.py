@@ -31,8 +31,7 @@ def list_report(exchange: Exchange, root: Element) -> Answer:
         wanted: list[bytes] | None = []
     else:
         wanted = patterns or None
-    fields = {(one.attrs.get("ns", ""), one.attrs.get("name", "")) for one in root.all("prop")}
-    asked = Fields(fields)
+    asked = Fields({one.text.decode() for one in root.all("prop")})
     session = exchange.session
     top = session.root(exchange.youngest if at < 0 else at)
 
@@ -53,21 +52,21 @@ def list_report(exchange: Exchange, root: Element) -> Answer:
 
 
 class Fields:
-    """Which of a node's facts were asked for."""
+    """Which of a node's facts were asked for: namespace and name in one word."""
 
-    def __init__(self, asked: set[tuple[str, str]]) -> None:
-        everything = (DAV, "allprop") in asked or ("", "allprop") in asked
-        self.size = everything or (DAV, "getcontentlength") in asked
-        self.props = everything or (NS_DAV, "deadprop-count") in asked
-        self.rev = everything or (DAV, "version-name") in asked
-        self.date = everything or (DAV, "creationdate") in asked
-        self.author = everything or (DAV, "creator-displayname") in asked
+    def __init__(self, asked: set[str]) -> None:
+        everything = DAV + "allprop" in asked
+        self.size = everything or DAV + "getcontentlength" in asked
+        self.props = everything or NS_DAV + "deadprop-count" in asked
+        self.rev = everything or DAV + "version-name" in asked
+        self.date = everything or DAV + "creationdate" in asked
+        self.author = everything or DAV + "creator-displayname" in asked
         self.more = self.size or self.props or self.rev or self.date or self.author
 
     def item(self, path: bytes, stat: Stat) -> bytes:
         kind = b"dir" if stat.kind is Kind.DIR else b"file"
         attributes = [b' node-kind="%s"' % kind]
-        if self.size and stat.kind is not Kind.DIR:
+        if self.size:
             attributes.append(b' size="%d"' % stat.size)
         if self.props:
             attributes.append(b' has-props="%s"' % (b"true" if stat.has_props else b"false"))

@@ -203,11 +203,7 @@ class Writer:
 
     def _href(self, path: bytes) -> bytes:
         node = node_at(self._session, self._wish.revision, self._new_path(path))
-        # A drive that adds what is a copy tells of the revision where that path came to be.
-        try:
-            revision = node.created_rev()
-        except SvnError:
-            revision = self._wish.revision
+        revision = node.safe_rev(self._wish.revision)
         url = versioned(self._base, self._manner.word, revision, node.path)
         return b"<D:checked-in><D:href>%s</D:href></D:checked-in>\n" % escape(url)
 
