@@ -39,7 +39,10 @@ class SvnDoor:
         self._settings = settings
         self._roots = roots
         self._sessions = Sessions(settings.subversion.sessions)
-        self._area = Area(settings.subversion.transactions or default_area())
+        subversion = settings.subversion
+        self._area = Area(
+            subversion.transactions or default_area(), subversion.transaction_hours
+        )
         self._real: dict[str, tuple[Identity, str]] = {}
         self._lock = Lock()
         self._may_write = settings.allow_write == "anonymous"

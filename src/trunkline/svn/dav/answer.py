@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from trunkline.errors import PeerError
+from trunkline.svn.dav.commit import (
+    checkout,
+    copy,
+    delete,
+    mkactivity,
+    mkcol,
+    post,
+    proppatch,
+    put,
+)
 from trunkline.svn.dav.exchange import Exchange, Served
 from trunkline.svn.dav.failure import explain
 from trunkline.svn.dav.get import get
+from trunkline.svn.dav.lock import lock, unlock
+from trunkline.svn.dav.merge import merge
 from trunkline.svn.dav.options import options
 from trunkline.svn.dav.propfind import propfind
 from trunkline.svn.dav.reports.table import report
@@ -22,7 +34,19 @@ READS: dict[str, Method] = {
     "PROPFIND": propfind,
     "REPORT": report,
 }
-WRITES: dict[str, Method] = {}
+WRITES: dict[str, Method] = {
+    "CHECKOUT": checkout,
+    "COPY": copy,
+    "DELETE": delete,
+    "LOCK": lock,
+    "MERGE": merge,
+    "MKACTIVITY": mkactivity,
+    "MKCOL": mkcol,
+    "POST": post,
+    "PROPPATCH": proppatch,
+    "PUT": put,
+    "UNLOCK": unlock,
+}
 METHODS = {**READS, **WRITES}
 
 

@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from trunkline.svn.dav.active_lock import active_lock
 from trunkline.svn.dav.dates import format_http, parse_iso
 from trunkline.svn.dav.names import DAV, NS_DAV
 from trunkline.svn.dav.url import relative, special, versioned
 from trunkline.svn.dav.xml_out import element, escape, is_safe, property_name, property_tag
+from trunkline.svn.repository.locks import find_lock
 from trunkline.svn.repository.nodes import Kind, Node, revision_props
 from trunkline.svn.repository.session import Session
 
@@ -138,6 +140,13 @@ def auto_version(subject: Subject) -> bytes | None:
     return b"DAV:checkout-checkin" if subject.autoversioning and subject.node else None
 
 
+def lockdiscovery(subject: Subject) -> bytes | None:
+    if subject.node is None or subject.kind != "public":
+        return None
+    found = find_lock(subject.session, subject.node.path) if subject.is_file else None
+    return b"" if found is None else active_lock(found)
+
+
 def relative_path(subject: Subject) -> bytes | None:
     return escape(relative(subject.node.path)) if subject.node else None
 
@@ -173,6 +182,7 @@ LIVE: dict[tuple[str, str], Teller] = {
     (DAV, "checked-in"): checked_in,
     (DAV, "version-controlled-configuration"): vcc,
     (DAV, "auto-version"): auto_version,
+    (DAV, "lockdiscovery"): lockdiscovery,
     (NS_DAV, "baseline-relative-path"): relative_path,
     (NS_DAV, "md5-checksum"): md5,
     (NS_DAV, "sha1-checksum"): sha1,

@@ -125,6 +125,10 @@ svn_error_t *svn_stream_read_full(svn_stream_t *stream, char *buffer, size_t *le
 svn_error_t *svn_stream_write(svn_stream_t *stream, const char *data, size_t *len);
 svn_error_t *svn_stream_close(svn_stream_t *stream);
 svn_stream_t *svn_stream_empty(apr_pool_t *pool);
+svn_error_t *svn_stream_open_readonly(svn_stream_t **, const char *path, apr_pool_t *,
+    apr_pool_t *);
+svn_error_t *svn_stream_open_writable(svn_stream_t **, const char *path, apr_pool_t *,
+    apr_pool_t *);
 void svn_cache_config_set(const svn_cache_config_t *settings);
 svn_error_t *svn_dso_initialize2(void);
 void svn_utf_initialize2(svn_boolean_t assume_native_utf8, apr_pool_t *pool);
