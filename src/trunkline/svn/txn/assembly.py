@@ -83,8 +83,13 @@ class Assembly:
     def need(self, path: bytes) -> Found:
         found = self.find(path)
         if found.kind is Kind.NONE:
-            raise SvnError(codes.FS_NOT_FOUND, f"Path '{shown(path)}' not found")
+            raise self.missing(path)
         return found
+
+    def missing(self, path: bytes) -> SvnError:
+        name = self.stored.name.decode()
+        text = f"File not found: transaction '{name}', path '{shown(path)}'"
+        return SvnError(codes.FS_NOT_FOUND, text)
 
     def need_parent(self, path: bytes) -> None:
         parent = path.rpartition(b"/")[0] or b"/"
@@ -93,7 +98,7 @@ class Assembly:
 
     def mkdir(self, path: bytes) -> None:
         if self.find(path).kind is not Kind.NONE:
-            raise SvnError(codes.FS_ALREADY_EXISTS, f"Path '{shown(path)}' already exists")
+            raise SvnError(codes.FS_ALREADY_EXISTS, f"Path already exists, path '{shown(path)}'")
         self.need_parent(path)
         self._add(["mkdir", path.decode()])
 
@@ -139,6 +144,8 @@ class Assembly:
         found = self.find(path)
         if found.kind is Kind.DIR:
             raise PeerError("PUT: there is a folder", status=405)
+        if version is not None and found.kind is Kind.NONE:
+            raise self.missing(path)  # that was opened, not added
         self.need_parent(path)
         self.check_version(path, found, version)
         name = self.stored.spool(blocks)
