@@ -33,6 +33,7 @@ from trunkline.http.roots import Roots
 from trunkline.http.send import Begun, BrokenReply, Sent, send_stream, send_whole
 from trunkline.http.subversion import SvnDoor, SvnPlace
 from trunkline.http.threads import Threads
+from trunkline.http.url_path import NOT_FOUND
 from trunkline.http.visit import Scope, Visit, read_visit
 from trunkline.reply import Bytes, Span, Stream
 from trunkline.svn.dav.failure import explain as explain_svn
@@ -173,6 +174,8 @@ class App:
                 place = await self._threads.run(self._svn_door.find, visit.raw_path)
                 if place is not None:
                     return await self._dav(visit, place, body)
+                if visit.user_agent.startswith("SVN/"):
+                    raise PeerError(NOT_FOUND, status=404)
             way = self._door.way(visit)
             command = line.command = way.shown_command
             with self._argument_bytes.hold(post_arguments_length(visit.headers)):

@@ -57,14 +57,18 @@ class DavError(TrunklineError):
         self.code = code
 
 
-class Missing(TrunklineError):
-    """A resource that isn't there: a bare 404, to which clients add words of their own."""
+class Bare(TrunklineError):
+    """A status without an error of ours: clients then say it in words of their own."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"status {status}")
+        self.status = status
 
 
 def explain(error: Exception, what: str) -> Answer:
     """`what` names the request in the log. A client's own fault isn't logged."""
-    if isinstance(error, Missing):
-        return Answer(404, [(b"content-type", b"text/plain")], Bytes(b"not found\n"))
+    if isinstance(error, Bare):
+        return Answer(error.status, [(b"content-type", b"text/plain")], Bytes(b"refused\n"))
     if isinstance(error, DavError):
         return failure(error.status, error.code, error.text)
     if isinstance(error, SvnError):

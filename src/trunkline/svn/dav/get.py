@@ -12,7 +12,7 @@ from trunkline.errors import PeerError
 from trunkline.reply import Bytes, Stream
 from trunkline.svn.dav.dates import format_http, parse_iso
 from trunkline.svn.dav.exchange import Exchange
-from trunkline.svn.dav.failure import Missing
+from trunkline.svn.dav.failure import Bare
 from trunkline.svn.dav.names import SVNDIFF_TYPE
 from trunkline.svn.dav.properties import etag
 from trunkline.svn.dav.pushed import Output
@@ -42,7 +42,7 @@ def get(exchange: Exchange) -> Answer:
         return moved
     kind = node.kind()
     if kind is Kind.NONE:
-        raise Missing(node.path.decode())
+        raise Bare(404)
     if kind is Kind.DIR:
         return folder(exchange, node)
     return file(exchange, node)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trunkline.errors import PeerError
+from trunkline.svn.dav.dates import format_iso
 from trunkline.svn.dav.exchange import Exchange
-from trunkline.svn.dav.failure import Missing
-from trunkline.svn.dav.names import XML_HEAD, XML_TYPE
+from trunkline.svn.dav.failure import Bare
+from trunkline.svn.dav.names import DAV, XML_HEAD, XML_TYPE
 from trunkline.svn.dav.properties import NAMESPACES, Subject, all_properties, some_properties
 from trunkline.svn.dav.request import Answer
 from trunkline.svn.dav.url import Resource, join, quote
@@ -15,6 +16,7 @@ from trunkline.svn.dav.xml_in import Element
 from trunkline.svn.dav.xml_out import escape
 from trunkline.svn.repository import error as codes
 from trunkline.svn.repository.error import SvnError
+from trunkline.svn.repository.locks import find_lock
 from trunkline.svn.repository.nodes import Kind, Node
 
 HEAD = XML_HEAD + b'<D:multistatus xmlns:D="DAV:">\n'
@@ -31,7 +33,23 @@ def propfind(exchange: Exchange) -> Answer:
     subjects = list_subjects(exchange, with_entries=depth == b"1")
     first = next(subjects)
     body = exchange.stream(blocks(first, subjects, asked))
-    return Answer(207, [(b"content-type", XML_TYPE)], body)
+    headers = [(b"content-type", XML_TYPE), *lock_headers(exchange, first, asked)]
+    return Answer(207, headers, body)
+
+
+def lock_headers(
+    exchange: Exchange, subject: Subject, asked: Asked
+) -> list[tuple[bytes, bytes]]:
+    """What a client that asks for a lock is told besides the body."""
+    if asked is None or (DAV, "lockdiscovery") not in asked or subject.node is None:
+        return []
+    found = find_lock(exchange.session, subject.node.path)
+    if found is None:
+        return []
+    return [
+        (b"x-svn-creation-date", format_iso(found.created)),
+        (b"x-svn-lock-owner", found.owner),
+    ]
 
 
 def read_asked(root: Element | None) -> Asked:
@@ -92,7 +110,7 @@ def find_subject(exchange: Exchange, resource: Resource, href: bytes) -> Subject
         raise SvnError(codes.RA_NOT_AUTHORIZED, "Access denied")
     kind = node.kind()
     if kind is Kind.NONE:
-        raise Missing(resource.path.decode())
+        raise Bare(404)
     revision = exchange.youngest if resource.revision is None else resource.revision
     auto = exchange.served.autoversioning
     found = Subject(base, href, session, revision, node, resource.kind, auto)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from trunkline.errors import PeerError
-from trunkline.svn.dav.failure import DavError
+from trunkline.svn.dav.failure import Bare, DavError
 from trunkline.svn.dav.request import Request
 from trunkline.svn.dav.url import clean_path, resource_of_url
 from trunkline.svn.dav.xml_in import Element
@@ -56,7 +56,7 @@ def read_token_list(body: Element | None) -> Tokens:
 def check_locks(
     session: Session, path: bytes, tokens: Tokens, recursive: bool, user: bytes | None
 ) -> None:
-    """Raises: DavError 423 for a lock whose token isn't there, or that is somebody else's."""
+    """Raises: 423 for a lock whose token isn't there, or that is somebody else's."""
     if recursive:
         locks = locks_below(session, path, DEPTHS[b"infinity"])
     else:
@@ -64,12 +64,14 @@ def check_locks(
         locks = [lock] if lock else []
     known = {token for _, token in tokens}
     for lock in locks:
+        if lock.token not in known and not recursive:
+            raise Bare(423)
         shown = lock.path.decode("utf-8", "replace")
-        if lock.token not in known:
-            text = f"Cannot verify lock on path '{shown}'; no matching lock-token available"
-            raise DavError(423, codes.FS_BAD_LOCK_TOKEN, text)
         if lock.owner != user:
             name = (user or b"").decode("utf-8", "replace")
             owner = lock.owner.decode("utf-8", "replace")
-            text = f"User '{name}' does not own lock on path '{shown}' (currently locked by {owner})"
+            text = f"User '{name}' does not own lock on path '{shown}' (currently locked by '{owner}')"
             raise DavError(423, codes.FS_LOCK_OWNER_MISMATCH, text)
+        if lock.token not in known:
+            text = f"Cannot verify lock on path '{shown}'; no matching lock-token available"
+            raise DavError(423, codes.FS_BAD_LOCK_TOKEN, text)

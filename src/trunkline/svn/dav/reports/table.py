@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from trunkline.errors import PeerError
 from trunkline.svn.dav.exchange import Exchange
-from trunkline.svn.dav.failure import Missing
+from trunkline.svn.dav.failure import Bare
 from trunkline.svn.dav.reports.file_revs import file_revs
 from trunkline.svn.dav.reports.log import log_report
 from trunkline.svn.dav.reports.replay import replay_report
@@ -61,7 +61,7 @@ def report(exchange: Exchange) -> Answer:
     parser.feed(b"", is_last=True)
     resource = exchange.resource
     if resource.kind in ("rvr", "bc", "ver") and exchange.node().kind() is Kind.NONE:
-        raise Missing(resource.path.decode())
+        raise Bare(404)
     return run(exchange, root)
 
 
