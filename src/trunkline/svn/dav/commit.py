@@ -174,14 +174,22 @@ def copy(exchange: Exchange) -> Answer:
 def delete(exchange: Exchange) -> Answer:
     resource = exchange.resource
     if resource.kind in TXNS:
-        stored = open_stored(exchange)
-        stored.remove()
-        return Answer(204)
+        return forget(exchange)
     with assembly(exchange) as made:
         body = parse(exchange.request.blocks, exchange.served.xml_limit)
         tokens = read_token_list(body)
         keep_tokens(exchange, made, more=tokens, recursive=True)
         made.delete(resource.path, version_name(exchange))
+    return Answer(204)
+
+
+def forget(exchange: Exchange) -> Answer:
+    """An activity of HTTP v1 is deleted after its commit, too, when nothing is left of it."""
+    try:
+        open_stored(exchange).remove()
+    except SvnError as error:
+        if error.code != codes.FS_NO_SUCH_TRANSACTION or exchange.resource.kind != "act":
+            raise
     return Answer(204)
 
 
@@ -235,7 +243,7 @@ def check_checkout(made: Assembly, path: bytes, revision: int) -> None:
     try:
         made.check_version(path, made.need(path), revision)
     except SvnError as error:
-        if error.code in (codes.RA_OUT_OF_DATE, codes.FS_NOT_FOUND):
+        if error.code == codes.RA_OUT_OF_DATE:
             text = "resource out of date; try updating"
             raise DavError(409, codes.FS_CONFLICT, text) from None
         raise
