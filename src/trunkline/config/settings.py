@@ -210,7 +210,11 @@ class Subversion(Struct, frozen=True, forbid_unknown_fields=True):
     ] = "Prefer"
     compression: Annotated[
         int,
-        unit("level", "Of texts on the wire: 0 none, 1 LZ4 where the client takes it, else zlib.", le=9),
+        unit(
+            "level",
+            "Of texts on the wire: 0 none, 1 LZ4 where the client takes it, else zlib.",
+            le=9,
+        ),
     ] = 1
     transactions: Annotated[
         str,

@@ -40,9 +40,7 @@ class SvnDoor:
         self._roots = roots
         self._sessions = Sessions(settings.subversion.sessions)
         subversion = settings.subversion
-        self._area = Area(
-            subversion.transactions or default_area(), subversion.transaction_hours
-        )
+        self._area = Area(subversion.transactions or default_area(), subversion.transaction_hours)
         self._real: dict[str, tuple[Identity, str]] = {}
         self._lock = Lock()
         self._may_write = settings.allow_write == "anonymous"

@@ -270,7 +270,7 @@ def proppatch(exchange: Exchange) -> Answer:
     return patched(exchange, body)
 
 
-Changes = list[tuple[bytes, bytes | None, bytes | None | bool]]
+Changes = list[tuple[bytes, bytes | None, bytes | bool | None]]
 
 
 def read_changes(body: Element) -> Changes:
@@ -303,7 +303,7 @@ def value_of(one: Element) -> bytes | None:
         raise PeerError("PROPPATCH: not base64") from None
 
 
-def old_value(one: Element) -> bytes | None | bool:
+def old_value(one: Element) -> bytes | bool | None:
     found = one.child("old-value", NS_DAV)
     return False if found is None else value_of(found)
 
@@ -314,6 +314,7 @@ def patch_revision(exchange: Exchange, changes: Changes) -> None:
         raise SvnError(codes.FS_NO_SUCH_REVISION, f"No such revision {revision}")
     for name, value, old in changes:
         change_revprop(exchange.session, revision, exchange.request.user, name, value, old)
+    exchange.session.revprops.clear()
 
 
 def patched(exchange: Exchange, body: Element) -> Answer:
@@ -327,9 +328,6 @@ def patched(exchange: Exchange, body: Element) -> Answer:
     text = (
         XML_HEAD + b'<D:multistatus xmlns:D="DAV:">\n<D:response%s>\n<D:href>%s</D:href>\n'
         b"<D:propstat>\n<D:prop>\n%s\n</D:prop>\n<D:status>HTTP/1.1 200 OK</D:status>\n"
-        b"</D:propstat>\n</D:response>\n</D:multistatus>\n"
-        % (NAMESPACES, href, b"\n".join(names))
+        b"</D:propstat>\n</D:response>\n</D:multistatus>\n" % (NAMESPACES, href, b"\n".join(names))
     )
     return Answer(207, [(b"content-type", XML_TYPE)], Bytes(text))
-
-

@@ -7,9 +7,9 @@ import time
 
 from trunkline.errors import PeerError
 from trunkline.reply import Bytes
+from trunkline.svn.dav.active_lock import active_lock
 from trunkline.svn.dav.commit import version_name
 from trunkline.svn.dav.dates import format_iso
-from trunkline.svn.dav.active_lock import active_lock
 from trunkline.svn.dav.exchange import Exchange
 from trunkline.svn.dav.failure import DavError
 from trunkline.svn.dav.names import XML_HEAD, XML_TYPE

@@ -49,7 +49,7 @@ class Subject:
 
     @cached_property
     def revprops(self) -> dict[bytes, bytes]:
-        return cached_revprops(self.session, self.created_rev) if self.created_rev >= 0 else {}
+        return revision_props(self.session, self.created_rev)
 
     @cached_property
     def dead(self) -> dict[bytes, bytes]:
@@ -60,10 +60,6 @@ class Subject:
     @property
     def is_file(self) -> bool:
         return self.node_kind is Kind.FILE
-
-
-def cached_revprops(session: Session, revision: int) -> dict[bytes, bytes]:
-    return revision_props(session, revision)
 
 
 def resourcetype(subject: Subject) -> bytes | None:

@@ -37,9 +37,7 @@ def propfind(exchange: Exchange) -> Answer:
     return Answer(207, headers, body)
 
 
-def lock_headers(
-    exchange: Exchange, subject: Subject, asked: Asked
-) -> list[tuple[bytes, bytes]]:
+def lock_headers(exchange: Exchange, subject: Subject, asked: Asked) -> list[tuple[bytes, bytes]]:
     """What a client that asks for a lock is told besides the body."""
     if asked is None or (DAV, "lockdiscovery") not in asked or subject.node is None:
         return []
@@ -139,7 +137,8 @@ def blocks(first: Subject, rest: Iterator[Subject], asked: Asked) -> Iterator[by
 
 def response(subject: Subject, asked: Asked) -> bytes:
     if asked is None:
-        there, missing = all_properties(subject), []
+        there = all_properties(subject)
+        missing: list[bytes] = []
     else:
         there, missing = some_properties(subject, asked)
     return b"<D:response%s>\n<D:href>%s</D:href>\n%s%s</D:response>\n" % (
@@ -151,7 +150,10 @@ def response(subject: Subject, asked: Asked) -> bytes:
 
 
 def propstat(pieces: list[bytes], status: bytes) -> bytes:
-    return b"<D:propstat>\n<D:prop>\n%s\n</D:prop>\n<D:status>HTTP/1.1 %s</D:status>\n</D:propstat>\n" % (
-        b"\n".join(pieces),
-        status,
+    return (
+        b"<D:propstat>\n<D:prop>\n%s\n</D:prop>\n<D:status>HTTP/1.1 %s</D:status>\n</D:propstat>\n"
+        % (
+            b"\n".join(pieces),
+            status,
+        )
     )

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from trunkline.reply import Body, Bytes
 
+EMPTY = Bytes(b"")
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -44,4 +46,4 @@ class Answer:
 
     status: int
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
-    body: Body = Bytes(b"")
+    body: Body = EMPTY

@@ -70,7 +70,9 @@ def check_locks(
         if lock.owner != user:
             name = (user or b"").decode("utf-8", "replace")
             owner = lock.owner.decode("utf-8", "replace")
-            text = f"User '{name}' does not own lock on path '{shown}' (currently locked by '{owner}')"
+            text = (
+                f"User '{name}' does not own lock on path '{shown}' (currently locked by '{owner}')"
+            )
             raise DavError(423, codes.FS_LOCK_OWNER_MISMATCH, text)
         if lock.token not in known:
             text = f"Cannot verify lock on path '{shown}'; no matching lock-token available"

@@ -33,9 +33,7 @@ class Transaction:
         self._txn: Any = None
         try:
             out = ffi.new("svn_fs_txn_t **")
-            check(
-                lib.svn_fs_begin_txn2(out, session.fs, base, CHECK_LOCKS, self._pool.handle)
-            )
+            check(lib.svn_fs_begin_txn2(out, session.fs, base, CHECK_LOCKS, self._pool.handle))
             self._txn = out[0]
             for name, value in revprops.items():
                 self._set_revprop(name, value)
@@ -85,9 +83,7 @@ class Transaction:
     def set_prop(self, path: bytes, name: bytes, value: bytes | None) -> None:
         with Pool(self._pool) as pool:
             string = new_string(value, pool)
-            check(
-                lib.svn_repos_fs_change_node_prop(self.root, path, name, string, pool.handle)
-            )
+            check(lib.svn_repos_fs_change_node_prop(self.root, path, name, string, pool.handle))
 
     def set_text(self, path: bytes, blocks: Iterable[bytes], md5: bytes | None) -> None:
         """The whole text."""
@@ -170,9 +166,7 @@ def run_start_commit(session: Session, base: int, revprops: Mapping[bytes, bytes
     with Pool(session.pool) as pool:
         out = ffi.new("svn_fs_txn_t **")
         table = new_properties(revprops, pool)
-        error = lib.svn_repos_fs_begin_txn_for_commit2(
-            out, session.repos, base, table, pool.handle
-        )
+        error = lib.svn_repos_fs_begin_txn_for_commit2(out, session.repos, base, table, pool.handle)
         if out[0] and not error:
             lib.svn_error_clear(lib.svn_fs_abort_txn(out[0], pool.handle))
         check(error)
@@ -184,7 +178,7 @@ def change_revprop(
     user: bytes | None,
     name: bytes,
     value: bytes | None,
-    old: bytes | None | bool = False,
+    old: bytes | bool | None = False,
 ) -> None:
     """Runs the hooks. `old` is what the value must be before, None for not there; False: anything.
 

@@ -156,8 +156,7 @@ svn_error_t *svn_fs_file_checksum(svn_checksum_t **, int kind, svn_fs_root_t *, 
     svn_boolean_t force, apr_pool_t *);
 svn_error_t *svn_fs_get_file_delta_stream(svn_txdelta_stream_t **, svn_fs_root_t *source_root,
     const char *source, svn_fs_root_t *target_root, const char *target, apr_pool_t *);
-svn_error_t *svn_fs_revision_proplist2(apr_hash_t **, svn_fs_t *, svn_revnum_t,
-    svn_boolean_t refresh, apr_pool_t *, apr_pool_t *);
+svn_error_t *svn_fs_refresh_revision_props(svn_fs_t *, apr_pool_t *);
 svn_error_t *svn_fs_begin_txn2(svn_fs_txn_t **, svn_fs_t *, svn_revnum_t, uint32_t flags,
     apr_pool_t *);
 svn_error_t *svn_fs_abort_txn(svn_fs_txn_t *txn, apr_pool_t *);

@@ -8,9 +8,7 @@ from trunkline.svn.repository.nodes import Node
 from trunkline.svn.repository.session import Session
 
 
-def send_delta(
-    session: Session, source: Node | None, target: Node, writer: SvndiffWriter
-) -> None:
+def send_delta(session: Session, source: Node | None, target: Node, writer: SvndiffWriter) -> None:
     """Without a source, the whole text. Raises: SvnError, and what the writer raises."""
     with Pool(session.pool) as pool:
         stream = ffi.new("svn_txdelta_stream_t **")

@@ -57,9 +57,7 @@ def _delete_entry(path: Any, revision: int, baton: Any, _pool: Any) -> None:
 
 
 @callback("svn_error_t *(const char *, void *, const char *, svn_revnum_t, apr_pool_t *, void **)")
-def _add_dir(
-    path: Any, baton: Any, source: Any, source_rev: int, _pool: Any, out: Any
-) -> None:
+def _add_dir(path: Any, baton: Any, source: Any, source_rev: int, _pool: Any, out: Any) -> None:
     out[0] = baton
     ffi.from_handle(baton).add_dir(ffi.string(path), text(source), source_rev)
 
@@ -91,9 +89,7 @@ def _absent_file(path: Any, baton: Any, _pool: Any) -> None:
 
 
 @callback("svn_error_t *(const char *, void *, const char *, svn_revnum_t, apr_pool_t *, void **)")
-def _add_file(
-    path: Any, baton: Any, source: Any, source_rev: int, _pool: Any, out: Any
-) -> None:
+def _add_file(path: Any, baton: Any, source: Any, source_rev: int, _pool: Any, out: Any) -> None:
     out[0] = baton
     ffi.from_handle(baton).add_file(ffi.string(path), text(source), source_rev)
 
@@ -104,7 +100,9 @@ def _open_file(path: Any, baton: Any, revision: int, _pool: Any, out: Any) -> No
     ffi.from_handle(baton).open_file(ffi.string(path), revision)
 
 
-@callback("svn_error_t *(void *, const char *, apr_pool_t *, svn_txdelta_window_handler_t *, void **)")
+@callback(
+    "svn_error_t *(void *, const char *, apr_pool_t *, svn_txdelta_window_handler_t *, void **)"
+)
 def _apply_textdelta(
     baton: Any, base_checksum: Any, pool: Any, handler: Any, handler_baton: Any
 ) -> None:
@@ -143,9 +141,7 @@ def write_svndiff_to(writer: SvndiffWriter, pool: Any, handler: Any, handler_bat
     stream = lib.svn_stream_create(handle, pool)
     lib.svn_stream_set_write(stream, _write)
     lib.svn_stream_set_close(stream, _close)
-    lib.svn_txdelta_to_svndiff3(
-        handler, handler_baton, stream, writer.version, writer.level, pool
-    )
+    lib.svn_txdelta_to_svndiff3(handler, handler_baton, stream, writer.version, writer.level, pool)
     return handle
 
 

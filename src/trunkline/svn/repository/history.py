@@ -20,9 +20,7 @@ class Segment:
     path: bytes | None
 
 
-def located(
-    session: Session, path: bytes, peg: int, revisions: Sequence[int]
-) -> dict[int, bytes]:
+def located(session: Session, path: bytes, peg: int, revisions: Sequence[int]) -> dict[int, bytes]:
     """The paths that the node at `path` in `peg` has in other revisions, where it is there."""
     out = ffi.new("apr_hash_t **")
     with Pool(session.pool) as pool:

@@ -20,7 +20,7 @@ from trunkline.svn.repository.error import CANCELLED, SvnError
 
 CACHE_BYTES = 32 * 1024 * 1024  # of each worker, for all repositories
 
-ffi = cffi.FFI()
+ffi: Any = cffi.FFI()
 _raised = threading.local()
 
 
@@ -32,7 +32,9 @@ def library_path() -> str:
     try:
         module = importlib.import_module("subvertpy.repos")
     except ImportError as error:
-        raise SettingsError(f"Subversion repositories need the package subvertpy: {error}") from None
+        raise SettingsError(
+            f"Subversion repositories need the package subvertpy: {error}"
+        ) from None
     return str(module.__file__)
 
 
@@ -130,6 +132,7 @@ class Pool:
     __slots__ = ("handle", "kept")
 
     def __init__(self, parent: Pool | None = None) -> None:
+        self.handle: Any
         self.handle = lib.svn_pool_create_ex(parent.handle if parent else ffi.NULL, ffi.NULL)
         self.kept: list[Any] = []  # Python's own, that C points to
 

@@ -11,6 +11,7 @@ from trunkline.svn.repository.library import Pool, check, ffi, lib
 from trunkline.svn.repository.session import Session
 from trunkline.svn.repository.values import hash_items, properties, string, text
 
+REVPROPS_KEPT = 1000  # revisions, within one request
 READ_SIZE = 256 * 1024  # bytes of a file's text at once
 
 
@@ -107,9 +108,7 @@ class Node:
         number, size = (1, 20) if kind == "sha1" else (0, 16)
         with Pool(self.session.pool) as pool:
             check(
-                lib.svn_fs_file_checksum(
-                    out, number, self.root, self.path, int(force), pool.handle
-                )
+                lib.svn_fs_file_checksum(out, number, self.root, self.path, int(force), pool.handle)
             )
             if not out[0]:
                 return None
@@ -152,18 +151,19 @@ def node_at(session: Session, revision: int, path: bytes) -> Node:
 
 
 def revision_props(session: Session, revision: int) -> dict[bytes, bytes]:
-    """All that may be read. Fresh: another process may just have changed them."""
+    """All that may be read."""
+    known = session.revprops.get(revision)
+    if known is not None:
+        return known
     out = ffi.new("apr_hash_t **")
     with Pool(session.pool) as pool:
-        # libsvn keeps what it once read of a session's revision properties until told.
-        check(
-            lib.svn_fs_revision_proplist2(
-                out, session.fs, revision, 1, pool.handle, pool.handle
-            )
-        )
         check(
             lib.svn_repos_fs_revision_proplist(
                 out, session.repos, revision, *session.authz(), pool.handle
             )
         )
-        return properties(out[0], pool)
+        found = properties(out[0], pool)
+    if len(session.revprops) >= REVPROPS_KEPT:
+        session.revprops.clear()
+    session.revprops[revision] = found
+    return found

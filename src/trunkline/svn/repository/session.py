@@ -36,6 +36,7 @@ class Session:
         self.uuid = text(uuid[0]) or b""
         self.path = path
         self._roots: OrderedDict[int, tuple[Any, Pool]] = OrderedDict()
+        self.revprops: dict[int, dict[bytes, bytes]] = {}
         self._may_read: MayRead | None = None
         self._user_pool: Pool | None = None
 
@@ -48,6 +49,10 @@ class Session:
     def begin(self, user: bytes | None, may_read: MayRead | None = None) -> None:
         """The user of what follows, for hooks, locks and authors; None is nobody."""
         self._may_read = may_read
+        # Another process may have changed them since the last request.
+        self.revprops.clear()
+        with Pool(self.pool) as pool:
+            check(lib.svn_fs_refresh_revision_props(self.fs, pool.handle))
         if self._user_pool is not None:
             self._user_pool.destroy()
             self._user_pool = None
@@ -161,8 +166,8 @@ class Sessions:
         with self._lock:
             self._idle.append((key, session))
             old = [self._idle.pop(0)[1] for _ in range(len(self._idle) - self._kept)]
-        for session in old:
-            session.close()
+        for unused in old:
+            unused.close()
 
     def close(self) -> None:
         with self._lock:

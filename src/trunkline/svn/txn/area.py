@@ -122,9 +122,7 @@ class Transactions:
         stored = Stored(self._path(name), name)
         head = stored.head()
         if head.user != user:
-            raise SvnError(
-                codes.UNSUPPORTED_FEATURE, "Multi-author commits not supported."
-            )
+            raise SvnError(codes.UNSUPPORTED_FEATURE, "Multi-author commits not supported.")
         return stored
 
     def _path(self, name: bytes) -> str:

@@ -93,8 +93,11 @@ class Assembly:
 
     def need_parent(self, path: bytes) -> None:
         parent = path.rpartition(b"/")[0] or b"/"
-        if self.find(parent).kind is not Kind.DIR:
-            raise PeerError("the folder that this would be in isn't there", status=409)
+        kind = self.find(parent).kind
+        if kind is Kind.NONE:
+            raise self.missing(parent)
+        if kind is Kind.FILE:
+            raise SvnError(codes.FS_NOT_DIRECTORY, f"'{shown(parent)}' is not a directory")
 
     def mkdir(self, path: bytes) -> None:
         if self.find(path).kind is not Kind.NONE:
@@ -115,9 +118,7 @@ class Assembly:
         is_there = self.find(path).kind is not Kind.NONE
         if is_there and not overwrite:
             raise PeerError("Destination is not empty and Overwrite is not 'T'", status=412)
-        self._add(
-            ["copy", source.revision, source.path.decode(), path.decode(), int(kind)]
-        )
+        self._add(["copy", source.revision, source.path.decode(), path.decode(), int(kind)])
         return is_there
 
     def set_props(self, path: bytes, props: Props, version: int | None) -> None:
@@ -175,9 +176,7 @@ class Assembly:
 
     # -- texts
 
-    def _digest(
-        self, found: Found, name: str, is_svndiff: bool, base_md5: bytes | None
-    ) -> bytes:
+    def _digest(self, found: Found, name: str, is_svndiff: bool, base_md5: bytes | None) -> bytes:
         blocks = self.stored.body(name)
         if not is_svndiff:
             whole = md5(usedforsecurity=False)

@@ -197,7 +197,7 @@ class Writer:
     def _new_path(self, path: bytes) -> bytes:
         """In the revision that is driven to."""
         if self._renamed is not None and path:
-            first, slash, rest = path.partition(b"/")
+            _, slash, rest = path.partition(b"/")
             return self._renamed + slash + rest
         return join(self._anchor, path)
 
@@ -276,8 +276,7 @@ class Writer:
     def _open(self, tag: bytes, path: bytes, attributes: bytes) -> None:
         self._has_changed_props = False
         self.output.write(
-            b'<S:%s name="%s"%s>\n%s'
-            % (tag, quote_attr(last(path)), attributes, self._href(path))
+            b'<S:%s name="%s"%s>\n%s' % (tag, quote_attr(last(path)), attributes, self._href(path))
         )
 
     def _copyfrom(self, source: bytes | None, source_rev: int) -> bytes:
