@@ -33,12 +33,16 @@ class Repository:
 
 @dataclass(frozen=True)
 class Case:
-    """`config` goes to both servers; `run` is timed from outside, its figures are its own."""
+    """`config` goes to both servers; `run` is timed from outside, its figures are its own.
+
+    `dataset`: the repository that it needs, when that isn't the run's.
+    """
 
     name: str
     title: str
     config: tuple[str, ...]
     run: Callable[[Server, Repository], Figures]
+    dataset: str = ""
 
 
 def read_bundle(server: Server, headers: dict[str, str]) -> Figures:
@@ -141,6 +145,7 @@ CASES = {
         Case("clone-zlib", "full clone, zlib (default level)", engine("zlib"), full_clone),
         Case("clone-one-head", "clone -r of one head, none", engine("none"), one_head),
         Case("stream", "stream clone v2", (), stream_clone),
+        Case("stream-wide", "stream clone v2 of 38,000 files", (), stream_clone, "wide"),
         Case("no-op-pull", "pull with nothing new, 1 connection", (), no_op_pulls(1)),
         Case("no-op-pull-16", "pull with nothing new, 16 connections", (), no_op_pulls(16)),
         Case("client-none", "hg clone, none", engine("none"), real_clone()),

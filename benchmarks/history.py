@@ -32,7 +32,9 @@ OWN_LINES = 48
 
 @dataclass(frozen=True)
 class Shape:
-    """How large and how branchy. `file_lines` and `edit_lines` are means."""
+    """How large and how branchy. `file_lines` and `edit_lines` are means; `imported` files come
+    with the first changeset, as where a history begins with an import.
+    """
 
     seed: int
     changesets: int
@@ -42,11 +44,14 @@ class Shape:
     files_per_changeset: float
     fork_chance: float
     open_heads: int
+    imported: int = 0
 
 
 SHAPES = {
     "small": Shape(1, 600, 150, 60, 6, 3.0, 0.06, 3),
     "large": Shape(2, 56_000, 5_400, 130, 11, 3.2, 0.05, 12),
+    # For stream clones: what they cost is files to open, and there are many here.
+    "wide": Shape(3, 1_500, 38_000, 560, 11, 3.2, 0.05, 4, 37_500),
 }
 
 
@@ -285,6 +290,8 @@ class History:
     _last_length = 0
 
     def _pick_paths(self, head: Head) -> list[bytes]:
+        if self.count < 1 and self.shape.imported:
+            return self._names[: self.shape.imported]
         rng = self._rng
         count = min(1 + int(rng.expovariate(1 / self.shape.files_per_changeset)), 60)
         known = len(head.paths)

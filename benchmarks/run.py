@@ -113,18 +113,23 @@ def main(
     dataset: str, folder: Path, rounds: int, names: tuple[str, ...], target: Path | None
 ) -> None:
     """Measure Trunkline against the stock server, by turns, and keep every round."""
-    repository = read_repository(build(dataset, folder))
-    sameness.check(repository)
+    cases = [CASES[name] for name in names or CASES]
+    repositories = {
+        name: read_repository(build(name, folder))
+        for name in dict.fromkeys([dataset, *(case.dataset or dataset for case in cases)])
+    }
+    sameness.check(repositories[dataset])
     kept: list[Round] = []
     click.echo(f"{'case':34} {'figure (median)':18} {'hg serve':>16} {'trunkline':>16}    ratio")
-    for case in [CASES[name] for name in names or CASES]:
+    for case in cases:
+        repository = repositories[case.dataset or dataset]
         for number in range(rounds):
             for peer in PEERS if number % 2 == 0 else PEERS[::-1]:
                 figures = measure(case, peer, repository)
                 kept.append({"case": case.name, "peer": peer, "figures": figures})
         show(case, kept)
         if target:
-            save(target, kept, dataset, {"changesets": repository.changesets})
+            save(target, kept, dataset, {"changesets": repositories[dataset].changesets})
 
 
 if __name__ == "__main__":

@@ -22,8 +22,17 @@ class PeerError(TrunklineError):
         self.status = status
 
 
+class ClientGone(PeerError):
+    """The client went away in the middle of its request, so nobody reads an answer."""
+
+
 class StoreError(TrunklineError):
-    """Our disk is wrong, or changed under us. Logged with path and offset (bytes), never sent."""
+    """Our disk is wrong, or changed under us. Logged with path and offset (bytes), never sent.
+
+    `command` is of the protocol, once it is known which one failed; for the access log.
+    """
+
+    command = ""
 
     def __init__(self, text: str, path: str | None = None, offset: int | None = None) -> None:
         where = (

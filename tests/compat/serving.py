@@ -16,6 +16,7 @@ from tests.compat.hg import ENVIRONMENT, INSTALLED
 
 START_SECONDS = 30
 STOP_SECONDS = 30
+LOG_SECONDS = 0.1
 READY = re.compile(r"listening (?:on|at) (http://[^\s/]+)")
 
 # `stock` runs the same tests against `hg serve`: what fails there is the test's own fault.
@@ -54,12 +55,14 @@ class Serving:
         return self.url.removeprefix("http://")
 
     def log(self) -> str:
+        """A thread of the server's own writes it, a moment later."""
+        time.sleep(LOG_SECONDS)
         return self.log_path.read_text(errors="replace")
 
     def _wait_until_ready(self) -> str:
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
-            found = READY.search(self.log())
+            found = READY.search(self.log_path.read_text(errors="replace"))
             if found:
                 return found.group(1)
             if self._process.poll() is not None:

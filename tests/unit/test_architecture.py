@@ -15,6 +15,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 VOCABULARY = (
     "trunkline.errors",
     "trunkline.reply",
+    "trunkline.work",
     "trunkline.hg.node",
     "trunkline.config.hgconfig",
 )

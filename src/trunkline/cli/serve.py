@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Literal, NoReturn
 
@@ -17,6 +18,7 @@ from trunkline.http.listen import Address, Claim, parse_listen
 from trunkline.http.roots import mount_paths
 
 BAD_USAGE = 2
+LOG_MODE = 0o640  # of a new access log, as the workers would make it
 
 
 @click.command()
@@ -113,7 +115,7 @@ def check_log(settings: Settings) -> None:
     if target in ("", "-"):
         return
     try:
-        open(target, "ab").close()
+        os.close(os.open(target, os.O_WRONLY | os.O_APPEND | os.O_CREAT, LOG_MODE))
     except OSError as error:
         raise SettingsError(f"log.access: {target}: {error.strerror}") from None
 

@@ -10,6 +10,7 @@ from msgspec import Meta, Struct, field
 
 from trunkline.config.proxies import Proxies
 from trunkline.errors import SettingsError
+from trunkline.work import WALK_LIMIT
 
 KiB = 1024
 MiB = 1024 * KiB
@@ -57,6 +58,15 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True):
     threads: Annotated[
         int,
         unit("threads", "Threads of a worker that make replies. A slow reader holds none.", ge=1),
+    ] = 16
+    bridge_threads: Annotated[
+        int,
+        unit(
+            "threads",
+            "Threads of a worker for replies that the installed Mercurial makes: they wait for its "
+            "processes, and nobody else shall wait for them.",
+            ge=1,
+        ),
     ] = 16
     push_threads: Annotated[
         int,
@@ -142,26 +152,48 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         unit(
             "bytes",
             "Of a request's head; 431 without words, from the HTTP library. 100 headers are its "
-            "limit, too.",
+            "limit, too. Only clients before 3.8, and all of them with "
+            "`experimental.httppostargs=no`, name what they have in headers: 41 bytes for each "
+            "head of theirs and of the repository's.",
             ge=8 * KiB,
         ),
-    ] = 408 * KiB
+    ] = 128 * KiB
     head_seconds: Annotated[
         int,
         unit(
             "seconds",
             "Until a request's head is there in full, counted from the end of the request before "
-            "it on the same connection: the connection is closed.",
+            "it on the same connection: the connection is closed. A client that comes back later "
+            "makes another.",
             ge=1,
         ),
-    ] = 60
+    ] = 20
+    connections: Annotated[
+        int,
+        unit(
+            "connections",
+            "At once in a worker, idle ones too; more wait to be taken. Never fewer than "
+            "`requests`; bounded by the limit to open files, which is raised as far as it may be.",
+            ge=1,
+        ),
+    ] = 4096
     post_args_bytes: Annotated[
         int, unit("bytes", "Of arguments in a body (`X-HgArgs-Post`): 413.", ge=1)
     ] = 16 * MiB
+    post_args_bytes_per_address: Annotated[
+        int,
+        unit("bytes", "Of such arguments, as far as they have come, of one address: 503.", ge=1),
+    ] = 64 * MiB
     all_post_args_bytes: Annotated[
         int,
         unit("bytes", "Of such arguments of all requests that are running: 503.", ge=1),
     ] = 128 * MiB
+    post_args_idle_seconds: Annotated[
+        int, unit("seconds", "Without a byte of such arguments: 408.", ge=1)
+    ] = 30
+    post_args_seconds: Annotated[
+        int, unit("seconds", "For all of such arguments of one request: 408.", ge=1)
+    ] = 300
     push_bytes: Annotated[
         int, unit("bytes", "Of a pushed bundle: 413 if announced, else a cut push.", ge=1)
     ] = 16 * GiB
@@ -177,7 +209,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = 64 * MiB
     body_idle_seconds: Annotated[
-        int, unit("seconds", "Without a byte of a body that we wait for: the request ends.", ge=1)
+        int, unit("seconds", "Without a byte of any other body that we wait for: 408.", ge=1)
     ] = 300
     send_idle_seconds: Annotated[
         int,
@@ -193,6 +225,24 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = 256
     requests: Annotated[int, unit("requests", "At once in a worker: 503.", ge=1)] = 1024
+    threads_per_address: Annotated[
+        int,
+        unit(
+            "threads",
+            "Of `server.threads` and of `server.bridge_threads` that work for one address at once; "
+            "what it asks for beyond them waits. All addresses take turns in any case.",
+            ge=1,
+        ),
+    ] = 8
+    walked_revisions: Annotated[
+        int,
+        unit(
+            "revisions",
+            "That one request may have walked one by one, as clients before 1.9 have it "
+            "(`between`): an error.",
+            ge=1,
+        ),
+    ] = WALK_LIMIT
 
 
 class Subversion(Struct, frozen=True, forbid_unknown_fields=True):
@@ -246,7 +296,7 @@ class Log(Struct, frozen=True, forbid_unknown_fields=True):
         str,
         words(
             'Path of the access log; `-` is stderr, `""` is none. It is appended to by all '
-            "workers, one write a line; SIGHUP starts new workers, which open it anew."
+            "workers, in whole lines; SIGHUP starts new workers, which open it anew."
         ),
     ] = "-"
     format: Annotated[Literal["text", "json"], words("Of the access log.")] = "text"

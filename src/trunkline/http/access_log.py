@@ -6,12 +6,16 @@ Nothing of a query but the command's name is written: arguments are none of the 
 from __future__ import annotations
 
 import json
+import logging
 import os
-import sys
 import time
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
+
+from trunkline.http.log_writer import LogWriter, stderr_writer
+
+log = logging.getLogger(__name__)
 
 Outcome = Literal["ok", "aborted", "gone"]
 
@@ -36,45 +40,41 @@ class Line:
     outcome: Outcome = "ok"
 
 
-WRITE_LIMIT = 4096  # bytes at once: as many go to a pipe in one piece (PIPE_BUF of Linux)
-
-
 class AccessLog:
-    """Appends to a file or stderr, whole lines in one write, so that processes don't mix theirs."""
+    """Appends to a file or stderr. Processes don't mix their lines.
+
+    A file that can't be opened is said once, and stderr takes its place: when SIGHUP starts a new
+    worker, the old one goes.
+    """
 
     def __init__(self, target: str, form: Literal["text", "json"]) -> None:
         self._format = format_json if form == "json" else format_text
-        self._descriptor: int | None = None
-        self._held = b""
-        if target == "-":
-            self._descriptor = sys.stderr.fileno()
-        elif target:
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-            self._descriptor = os.open(target, flags, 0o640)
+        self._writer = open_writer(target) if target else None
 
     @property
     def is_on(self) -> bool:
-        return self._descriptor is not None
+        return self._writer is not None
 
-    def hold(self, line: Line) -> bool:
-        """Keep a line for `flush`. True: it is the first, so `flush` must be called soon."""
-        if self._descriptor is None:
-            return False
-        text = (self._format(time.time(), line) + "\n").encode("utf-8", "backslashreplace")
-        if len(self._held) + len(text) > WRITE_LIMIT:
-            self.flush()
-        is_first = not self._held
-        self._held += text
-        return is_first
+    def add(self, line: Line) -> None:
+        """Written by another thread, a moment later."""
+        if self._writer is not None:
+            text = self._format(time.time(), line) + "\n"
+            self._writer.write(text.encode("utf-8", "backslashreplace"))
 
     def flush(self) -> None:
-        held, self._held = self._held, b""
-        if self._descriptor is None or not held:
-            return
-        try:
-            os.write(self._descriptor, held)
-        except OSError:  # a full disk must not stop the service
-            pass
+        if self._writer is not None:
+            self._writer.flush()
+
+
+def open_writer(target: str) -> LogWriter:
+    if target == "-":
+        return stderr_writer
+    try:
+        descriptor = os.open(target, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
+    except OSError as error:
+        log.error("log.access: %s: %s; it goes to stderr instead", target, error.strerror)
+        return stderr_writer
+    return LogWriter(descriptor, "the access log")
 
 
 def format_text(now: float, line: Line) -> str:

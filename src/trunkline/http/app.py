@@ -2,7 +2,8 @@
 
 The event loop moves bytes. What reads a disk or costs CPU runs in `Threads`, but for answers that
 are known to be quick. Pushes, which wait for their client, have threads of their own; so have
-pages, which must keep no client waiting.
+answers through the bridge, which wait for other processes, and pages, which must keep no client
+waiting.
 """
 
 from __future__ import annotations
@@ -10,43 +11,49 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from trunkline.config.proxies import Proxies
 from trunkline.config.settings import Settings
-from trunkline.errors import PeerError
+from trunkline.errors import ClientGone, PeerError
 from trunkline.hg.stock.bridge import close_shared_pool
 from trunkline.hg.stock.configuration import close_readers
 from trunkline.hg.wire.answer import Answer
-from trunkline.hg.wire.request import post_arguments_length
 from trunkline.http.access_log import AccessLog, Line
 from trunkline.http.blocks import Pieces, read_span
-from trunkline.http.body import ClientGone, Receive, RequestBody, Send
-from trunkline.http.door import Door, States, Way
+from trunkline.http.body import Receive, RequestBody, Send
+from trunkline.http.door import Bridged, Door, Errand, States, Way
 from trunkline.http.failure import explain, for_people, log_broken
 from trunkline.http.fresh import Fresh
 from trunkline.http.incoming import read_arguments, read_push_arguments
-from trunkline.http.limits import ArgumentBytes, Guests
+from trunkline.http.limits import ArgumentBytes, Guests, Held
 from trunkline.http.roots import Roots
 from trunkline.http.send import Begun, BrokenReply, Sent, send_stream, send_whole
 from trunkline.http.subversion import SvnDoor, SvnPlace
-from trunkline.http.threads import Threads
+from trunkline.http.threads import Lane, Threads
 from trunkline.http.url_path import NOT_FOUND
 from trunkline.http.visit import Scope, Visit, read_visit
 from trunkline.reply import Bytes, Span, Stream
 from trunkline.svn.dav.failure import explain as explain_svn
+from trunkline.work import Work
 
-SHORT_BODY = 256 * 1024  # bytes; taken before a thread is asked
+SHORT_BODY = 256 * 1024  # bytes of a DAV request, taken before a thread is asked
+# The HTTP library doesn't say which. One that is gone doesn't read it.
+CUT_BODY = "the request's body is malformed, or ends too early"
+ATTEND_SECONDS = 0.2  # of work, before its client is watched
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """An answer; `begun` is its body when that is a stream to be sent."""
+    """An answer; `begun` is its body when that is a stream to be sent, whose pieces are made in
+    `lane`.
+    """
 
     answer: Answer
     begun: Begun | None = None
+    lane: Lane | None = None
 
 
 class App:
@@ -63,11 +70,12 @@ class App:
         self._door = Door(settings, roots)
         self._svn_door = SvnDoor(settings, self._door.roots)
         self._guests = Guests(settings.limits)
-        self._argument_bytes = ArgumentBytes(settings.limits.all_post_args_bytes)
+        self._argument_bytes = ArgumentBytes(settings.limits)
         self._log = AccessLog(settings.log.access, settings.log.format)
         self._proxies = Proxies(settings.server.trusted_proxies)
         self._fresh: States | None = None
         self._threads: Threads | None = None
+        self._bridge_threads: Threads | None = None
         self._push_threads: Threads | None = None
         self._page_threads: Threads | None = None
         self._pushes = 0
@@ -97,7 +105,9 @@ class App:
         """In the event loop that is going to serve."""
         server = self._settings.server
         self._fresh = Fresh()
-        self._threads = Threads(server.threads, "reply")
+        share = self._settings.limits.threads_per_address
+        self._threads = Threads(server.threads, "reply", share)
+        self._bridge_threads = Threads(server.bridge_threads, "bridge", share)
         self._push_threads = Threads(server.push_threads, "push")
         self._page_threads = Threads(server.page_threads, "page")
         self._threads.run(self._door.warm)
@@ -120,11 +130,12 @@ class App:
             line.outcome = "aborted"
             if key in self._streams:
                 line.bytes = self._streams[key].bytes
-            self._log.hold(line)
+            self._log.add(line)
         self._log.flush()
 
     def close_threads(self) -> None:
-        for threads in (self._threads, self._push_threads, self._page_threads):
+        kinds = (self._threads, self._bridge_threads, self._push_threads, self._page_threads)
+        for threads in kinds:
             if threads is not None:
                 threads.close()
 
@@ -145,44 +156,45 @@ class App:
         finally:
             del self._running[id(line)]
             line.seconds = time.perf_counter() - start
-            if self._log.hold(line):  # those of all requests at hand are written together
-                asyncio.get_running_loop().call_soon(self._log.flush)
+            self._log.add(line)
 
     async def _counted(self, visit: Visit, receive: Receive, send: Send, line: Line) -> None:
         body = RequestBody(receive, self._settings.limits.body_idle_seconds)
+        work = Work(self._settings.limits.walked_revisions)
         try:
-            ticket = self._guests.enter(visit.address)
+            guest = self._guests.enter(visit.address)
         except PeerError as error:
             await self._send(Made(self._failure(error, visit, "")), visit, body, send, line)
             return
         try:
             try:
-                made = await self._make(visit, body, line)
+                made = await self._make(visit, body, line, guest, work)
             except ClientGone:
                 line.outcome = "gone"
-                raise BrokenReply from None
+                if not body.is_cut:
+                    raise BrokenReply from None
+                made = Made(self._failure(PeerError(CUT_BODY), visit, ""))
             await self._send(made, visit, body, send, line)
         finally:
-            self._guests.leave(ticket)
+            self._guests.leave(guest)
+            body.close()
 
-    async def _make(self, visit: Visit, body: RequestBody, line: Line) -> Made:
+    async def _make(
+        self, visit: Visit, body: RequestBody, line: Line, guest: str, work: Work
+    ) -> Made:
         """Raises: ClientGone."""
         command = ""
         try:
-            if b"cmd=" not in visit.query:
-                assert self._threads is not None
-                place = await self._threads.run(self._svn_door.find, visit.raw_path)
-                if place is not None:
-                    return await self._dav(visit, place, body)
-                if visit.user_agent.startswith("SVN/"):
-                    raise PeerError(NOT_FOUND, status=404)
+            place = await self._svn_place(visit, guest)
+            if place is not None:
+                return await self._dav(visit, place, body, guest)
             way = self._door.way(visit)
             command = line.command = way.shown_command
-            with self._argument_bytes.hold(post_arguments_length(visit.headers)):
+            with self._argument_bytes.holding(guest) as held:
                 if way.has_payload and visit.method == "POST":
-                    made = await self._push(visit, way, body)
+                    made = await self._push(visit, way, body, held, guest)
                 else:
-                    made = await self._ask(visit, way, body)
+                    made = await self._ask(visit, way, body, held, guest, work)
         except ClientGone:
             raise
         except Exception as error:
@@ -190,29 +202,46 @@ class App:
         line.command = line.command or made.answer.command  # an extension's
         return made
 
-    async def _ask(self, visit: Visit, way: Way, body: RequestBody) -> Made:
-        arguments = await read_arguments(visit, body, self._settings.limits)
+    async def _ask(
+        self, visit: Visit, way: Way, body: RequestBody, held: Held, guest: str, work: Work
+    ) -> Made:
+        arguments = await read_arguments(visit, body, self._settings.limits, held)
+        errand = Errand(visit, way, arguments, work=work)
         if self._door.is_quick(visit, way, arguments):
             assert self._fresh is not None
-            return Made(self._door.quick_answer(visit, way, arguments, self._fresh))
-        threads = self._threads if way.command is not None else self._page_threads
-        assert threads is not None
-        return await threads.run(self._work, visit, way, arguments, None)
+            answer = self._door.quick_answer(errand, self._fresh)
+            if answer is not None:
+                return Made(answer)
+        assert self._page_threads is not None
+        if way.command is None:
+            return await attend(self._page_threads.lane(guest), body, self._work, errand)
+        if not (way.is_push or self._door.is_bridged(way)):
+            assert self._threads is not None
+            with contextlib.suppress(Bridged):
+                return await attend(self._threads.lane(guest), body, self._work, errand)
+        assert self._bridge_threads is not None
+        errand = replace(errand, may_wait=True)
+        return await attend(self._bridge_threads.lane(guest), body, self._work, errand)
 
-    async def _push(self, visit: Visit, way: Way, body: RequestBody) -> Made:
+    async def _push(
+        self, visit: Visit, way: Way, body: RequestBody, held: Held, guest: str
+    ) -> Made:
         """What isn't wanted of the bundle is read all the same: a client that still sends when
         the answer comes sees a broken connection instead of words.
         """
         limits = self._settings.limits
         assert self._push_threads is not None
+        assert self._bridge_threads is not None
         try:
             if self._pushes >= self._push_threads.count:
                 raise PeerError(f"{self._pushes} pushes are running: try again", status=503)
-            arguments = await read_push_arguments(visit, body, limits)
+            arguments = await read_push_arguments(visit, body, limits, held)
             self._pushes += 1
             try:
                 payload = body.blocks(limits.push_bytes)
-                made = await self._push_threads.run(self._work, visit, way, arguments, payload)
+                errand = Errand(visit, way, arguments, payload, may_wait=True)
+                made = await self._push_threads.run_for(guest, self._work, errand)
+                made = replace(made, lane=self._bridge_threads.lane(guest))
             finally:
                 self._pushes -= 1
         except ClientGone:
@@ -225,20 +254,34 @@ class App:
             await body.drain(limits.refused_push_bytes)
         return made
 
-    async def _dav(self, visit: Visit, place: SvnPlace, body: RequestBody) -> Made:
+    async def _svn_place(self, visit: Visit, guest: str) -> SvnPlace | None:
+        """The Subversion repository that is asked for. Raises: PeerError 404 if its client asks
+        for what is none.
+        """
+        if b"cmd=" in visit.query:
+            return None
+        assert self._threads is not None
+        place = await self._threads.run_for(guest, self._svn_door.find, visit.raw_path)
+        if place is None and visit.user_agent.startswith("SVN/"):
+            raise PeerError(NOT_FOUND, status=404)
+        return place
+
+    async def _dav(self, visit: Visit, place: SvnPlace, body: RequestBody, guest: str) -> Made:
         """For a Subversion repository. A long body is taken by a thread while it comes."""
         limits = self._settings.limits
+        assert self._threads is not None
+        assert self._push_threads is not None
+        lane = self._threads.lane(guest)
         begun = await body.begin(SHORT_BODY)
         if body.is_complete:
-            assert self._threads is not None
-            return await self._threads.run(self._work_svn, visit, place, [begun])
-        assert self._push_threads is not None
+            made = await lane.run(self._work_svn, visit, place, [begun])
+            return replace(made, lane=lane)
         blocks = chain([begun], body.blocks(self._settings.subversion.body_bytes))
-        made = await self._push_threads.run(self._work_svn, visit, place, blocks)
+        made = await self._push_threads.run_for(guest, self._work_svn, visit, place, blocks)
         if body.is_gone:
             raise ClientGone("the client went away")
         await body.drain(limits.refused_push_bytes)
-        return made
+        return replace(made, lane=lane)
 
     def _work_svn(self, visit: Visit, place: SvnPlace, blocks: Iterable[bytes]) -> Made:
         """In a thread: as `_work`."""
@@ -246,44 +289,43 @@ class App:
         answer = Answer(made.status, made.headers, made.body)
         if isinstance(answer.body, Bytes):
             return Made(answer)
-        pieces = Pieces(
-            answer.body.blocks if isinstance(answer.body, Stream) else read_span(answer.body)
-        )
+        assert isinstance(answer.body, Stream)
+        pieces = Pieces(answer.body.blocks)
         try:
             if visit.method == "HEAD":
                 pieces.close()
                 return Made(answer)
             return Made(answer, Begun(pieces, pieces.pull()))
         except Exception as error:
-            with contextlib.suppress(Exception):
-                pieces.close()
+            close_quietly(pieces)
             failed = explain_svn(error, describe(visit))
             return Made(Answer(failed.status, failed.headers, failed.body))
 
-    def _work(
-        self, visit: Visit, way: Way, arguments: bytes, payload: Iterator[bytes] | None
-    ) -> Made:
+    def _work(self, errand: Errand) -> Made:
         """In a thread: the answer, and of a stream the first piece, so that what fails at once
-        still gets a status of its own.
+        still gets a status of its own. Raises: Bridged, ClientGone.
         """
         pieces = None
         try:
-            answer = self._door.answer(visit, way, arguments, payload)
+            errand.work.look()
+            answer = self._door.answer(errand)
             body = answer.body
             if isinstance(body, Bytes):
                 return Made(answer)
             if isinstance(body, Span):
                 answer.headers.append((b"content-length", b"%d" % body.length))
-            pieces = Pieces(body.blocks if isinstance(body, Stream) else read_span(body))
-            if visit.method == "HEAD":
+            blocks = body.blocks if isinstance(body, Stream) else read_span(body)
+            pieces = Pieces(blocks, errand.work)
+            if errand.visit.method == "HEAD":
                 pieces.close()
                 return Made(answer)
             return Made(answer, Begun(pieces, pieces.pull()))
+        except (Bridged, ClientGone):
+            close_quietly(pieces)
+            raise
         except Exception as error:
-            if pieces is not None:
-                with contextlib.suppress(Exception):
-                    pieces.close()
-            return Made(self._failure(error, visit, way.shown_command))
+            close_quietly(pieces)
+            return Made(self._failure(error, errand.visit, errand.way.shown_command))
 
     def _failure(self, error: Exception, visit: Visit, command: str) -> Answer:
         answer = explain(error, describe(visit), command)
@@ -307,11 +349,11 @@ class App:
             await send({"type": "http.response.start", "status": answer.status, "headers": headers})
             await send({"type": "http.response.body", "body": b""})
             return
-        assert self._threads is not None
+        assert made.lane is not None
         idle = self._settings.limits.send_idle_seconds
         sent = self._streams[id(line)] = Sent()
         try:
-            await send_stream(send, body, self._threads, begun, answer.status, headers, idle, sent)
+            await send_stream(send, body, made.lane, begun, answer.status, headers, idle, sent)
         finally:
             del self._streams[id(line)]
         line.bytes = sent.bytes
@@ -322,6 +364,28 @@ class App:
         if sent.is_gone:
             line.outcome = "gone"
             raise BrokenReply
+
+
+async def attend(
+    lane: Lane, body: RequestBody, work: Callable[[Errand], Made], errand: Errand
+) -> Made:
+    """What `work` makes in `lane`. If it takes long, it is watched whether the client stays; it
+    has ended in any case. Raises: ClientGone.
+    """
+    making = lane.run(work, errand)
+    await asyncio.wait([making], timeout=ATTEND_SECONDS)
+    if not making.done():
+        body.gone.add_done_callback(errand.work.leave)
+    made = await making
+    if errand.work.is_gone and made.begun is None:
+        raise ClientGone("the client went away")
+    return replace(made, lane=lane)
+
+
+def close_quietly(pieces: Pieces | None) -> None:
+    if pieces is not None:
+        with contextlib.suppress(Exception):
+            pieces.close()
 
 
 def describe(visit: Visit) -> str:

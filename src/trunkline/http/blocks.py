@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from trunkline.errors import StoreError
 from trunkline.reply import Span
+from trunkline.work import Work
 
 ENOUGH = 512 * 1024  # bytes; with as much to send, no more blocks are waited for
 LONGEST = 1024 * 1024  # bytes; a longer block is cut
@@ -27,14 +28,15 @@ class Piece:
 class Pieces:
     """Puts small blocks together, cuts long ones, and knows which piece is the last."""
 
-    def __init__(self, blocks: Iterator[bytes]) -> None:
+    def __init__(self, blocks: Iterator[bytes], work: Work | None = None) -> None:
         self._blocks = blocks
+        self._work = work or Work()
         self._held = memoryview(b"")  # of a block that was too long
         self._patience = FIRST_SECONDS
         self._is_closed = False
 
     def pull(self) -> Piece:
-        """Raises: what the blocks raise."""
+        """Raises: what the blocks raise; ClientGone."""
         parts: list[bytes] = []
         size, until = 0, time.monotonic() + self._patience
         self._patience = NEXT_SECONDS
@@ -48,6 +50,7 @@ class Pieces:
                 return Piece(joined(parts), is_last=False)
 
     def _next(self) -> bytes | None:
+        self._work.look()
         if not self._held:
             block = next(self._blocks, None)
             if block is None or len(block) <= LONGEST:
@@ -55,6 +58,10 @@ class Pieces:
             self._held = memoryview(block)
         cut, self._held = self._held[:LONGEST], self._held[LONGEST:]
         return bytes(cut)
+
+    def leave(self, *_: object) -> None:
+        """Nobody wants more: a `pull` that runs ends at the next block. From any thread."""
+        self._work.leave()
 
     def close(self) -> None:
         """Never while `pull` runs."""

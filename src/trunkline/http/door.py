@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from trunkline import __version__
 from trunkline.config.mercurial import parse_override
@@ -25,15 +25,18 @@ from trunkline.http.catalogue import Catalogue
 from trunkline.http.failure import refuse
 from trunkline.http.fresh import Fresh
 from trunkline.http.handles import Handles
-from trunkline.http.quick import HEADERS_LIMIT, REQUEST_LIMIT, Quick
+from trunkline.http.quick import HEADERS_LIMIT, REQUEST_LIMIT, NotQuick, Quick, QuickWork
 from trunkline.http.roots import Roots, mount_paths
 from trunkline.http.url_path import NOT_FOUND, parse_path
 from trunkline.http.visit import Visit
 from trunkline.reply import Bytes
 from trunkline.web.landing import landing_page
 from trunkline.web.pages import Page, Row, error_page, index_page
+from trunkline.work import Work
 
 States = Fresh[tuple[str, ...], State]
+
+BRIDGED_LIMIT = 10_000  # places that are remembered as bridged
 
 PAGE_METHODS = ("GET", "HEAD")
 WIRE_METHODS = ("GET", "HEAD", "POST")
@@ -77,6 +80,24 @@ class Way:
         return self.command == PAYLOAD_COMMAND
 
 
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """One request on its way to an answer. `may_wait`: its thread is for those that wait for other
+    processes.
+    """
+
+    visit: Visit
+    way: Way
+    arguments: bytes = b""
+    payload: Iterator[bytes] | None = None
+    work: Work = field(default_factory=Work)
+    may_wait: bool = False
+
+
+class Bridged(TrunklineError):
+    """The installed Mercurial serves it, which may have to be waited for."""
+
+
 class Door:
     """One for each worker. Thread-safe."""
 
@@ -87,6 +108,7 @@ class Door:
         self._handles = Handles(settings.config, server.handles, server.handles_bytes)
         self._catalogue = Catalogue(self._roots, settings.index, self._handles.config)
         self._quick = Quick()
+        self._bridged: dict[tuple[str, ...], None] = {}  # names, the oldest first
         self._allow_anonymous = settings.allow_write == "anonymous"
         self.server_header = configured_server_header(settings)
 
@@ -119,42 +141,59 @@ class Door:
             and self._quick.is_quick((way.names, way.command or b""))
         )
 
-    def answer(
-        self, visit: Visit, way: Way, arguments: bytes, payload: Iterator[bytes] | None
-    ) -> Answer:
-        """Raises: PeerError, StoreError, SettingsError."""
+    def is_bridged(self, way: Way) -> bool:
+        """Whether it was, when last asked. Costs no disk."""
+        return way.command is not None and way.names in self._bridged
+
+    def answer(self, errand: Errand) -> Answer:
+        """Raises: PeerError, StoreError, SettingsError; Bridged, of an errand that mayn't wait."""
+        visit, way = errand.visit, errand.way
         if way.command is None:
             place = self._roots.find(way.names)
             if place is None:
                 return self._index(way.names, visit)
             served = self._handles.get(place.path, place.identity)
             return self._landing(served, place.name, visit)
-        return self._command(self._served(way), visit, way, arguments, payload)
-
-    def quick_answer(self, visit: Visit, way: Way, arguments: bytes, fresh: States) -> Answer:
-        """For what `is_quick`, in the loop's thread. Raises: as `answer`."""
-        state = fresh.get(way.names)
-        if state is None:
-            fresh.begin()
-            state = State(self._served(way))
-            fresh.put(way.names, state)
-        return self._command(state.served, visit, way, arguments, None, state)
-
-    def _served(self, way: Way) -> Served:
         place = self._roots.find(way.names)
         if place is None:
             raise PeerError(NOT_FOUND, status=404)
-        return self._handles.get(place.path, place.identity)
+        served = self._handles.get(place.path, place.identity)
+        return self._command(served, errand, None)
 
-    def _command(
-        self,
-        served: Served,
-        visit: Visit,
-        way: Way,
-        arguments: bytes,
-        payload: Iterator[bytes] | None,
-        state: State | None = None,
-    ) -> Answer:
+    def quick_answer(self, errand: Errand, fresh: States) -> Answer | None:
+        """For what `is_quick`, in the loop's thread; None: a thread is needed after all. Costs
+        some stats, but waits for nobody. Raises: as `answer`.
+        """
+        names = errand.way.names
+        state = fresh.get(names)
+        if state is None:
+            fresh.begin()
+            state = self._kept_state(names)
+            if state is None:
+                return None
+            fresh.put(names, state)
+        snapshot = state.snapshot
+
+        def is_warm(command: bytes) -> bool:
+            return self._quick.is_warm((names, command), snapshot)
+
+        try:
+            return self._command(state.served, replace(errand, work=QuickWork(is_warm)), state)
+        except NotQuick:
+            return None
+
+    def _kept_state(self, names: tuple[str, ...]) -> State | None:
+        place = self._roots.find(names)
+        if place is None or place.identity is None:
+            return None
+        served = self._handles.kept(place.path, place.identity)
+        if served is None or served.repository is None:
+            return None
+        snapshot = served.repository.kept_snapshot()
+        return None if snapshot is None else State(served, snapshot)
+
+    def _command(self, served: Served, errand: Errand, state: State | None) -> Answer:
+        visit, way = errand.visit, errand.way
         why_no_pull, why_no_push = self._refusals(served, visit.method, visit.scheme)
         refusal = why_no_push if way.is_push else why_no_pull
         if refusal is not None:
@@ -164,19 +203,42 @@ class Door:
                 method=visit.method,
                 query=visit.query,
                 headers=visit.headers,
-                body=arguments,
+                body=errand.arguments,
                 may_push=why_no_push is None,
-                payload=payload,
+                payload=errand.payload,
                 address=visit.address,
                 scheme=visit.scheme,
+                work=errand.work,
             )
-            begun = time.perf_counter()
-            reply = (kept_answer(state, request) if state else None) or answer(
-                served, request, state
-            )
-            if served.repository is not None and way.is_short:
-                self._quick.learn((way.names, way.command or b""), time.perf_counter() - begun)
+            if way.is_push:
+                reply = answer(served, request)
+            else:
+                state = state or self._state(served, errand)
+                reply = self._pull(way, request, state)
         reply.headers.append((b"server", self._server_header_of(served)))
+        return reply
+
+    def _state(self, served: Served, errand: Errand) -> State:
+        """Raises: Bridged."""
+        state, names = State(served), errand.way.names
+        if state.snapshot is not None:
+            self._bridged.pop(names, None)
+            return state
+        self._bridged[names] = None
+        while len(self._bridged) > BRIDGED_LIMIT:
+            with suppress(KeyError, StopIteration, RuntimeError):  # another thread was faster
+                del self._bridged[next(iter(self._bridged))]
+        if not errand.may_wait:
+            raise Bridged("it goes through the bridge")
+        return state
+
+    def _pull(self, way: Way, request: Request, state: State) -> Answer:
+        begun = time.perf_counter()
+        kept = kept_answer(state, request)
+        reply = kept or answer(state.served, request, state)
+        if state.snapshot is not None and way.is_short:
+            self._quick.learn((way.names, way.command or b""), time.perf_counter() - begun)
+            self._quick.warm(way.names, request.work.commands, state.snapshot)
         return reply
 
     def _refusals(

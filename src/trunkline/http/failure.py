@@ -25,7 +25,8 @@ def explain(error: Exception, what: str, command: str = "") -> Answer:
         return peer_failure(error, command)
     if isinstance(error, StoreError):
         log.error("%s: %s", what, error.text)
-        return text_answer(500, "the repository can't be read; the server's log says why", command)
+        text = "the repository can't be read; the server's log says why"
+        return text_answer(500, text, command or error.command)
     if isinstance(error, SettingsError | NotNative):
         log.error("%s: %s", what, error.text)
         text = "the repository's configuration can't be used; the server's log says why"

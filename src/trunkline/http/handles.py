@@ -13,7 +13,7 @@ from trunkline.config.hgconfig import HgConfig
 from trunkline.config.mercurial import check
 from trunkline.errors import StoreError
 from trunkline.hg.stock.bridge import Bridge
-from trunkline.hg.stock.configuration import read_config
+from trunkline.hg.stock.configuration import kept_config, read_config
 from trunkline.hg.wire.served import Served
 from trunkline.http.roots import Identity, repository_identity
 
@@ -60,6 +60,15 @@ class Handles:
         served = Served.open(path, config, Bridge(path, self._overrides))
         self._keep(path, Handle(identity, served, index_bytes(served)))
         return served
+
+    def kept(self, path: str, identity: Identity) -> Served | None:
+        """The same, if it is open and some stats are enough to say so. Waits for nobody."""
+        with self._lock:
+            known = self._open.get(path)
+        if known is None or known.identity != identity:
+            return None
+        served = known.served
+        return served if kept_config(path, self._overrides) is served.config else None
 
     def _keep(self, path: str, handle: Handle) -> None:
         with self._lock:

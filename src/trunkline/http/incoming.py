@@ -6,10 +6,11 @@ from trunkline.config.settings import Limits
 from trunkline.errors import PeerError
 from trunkline.hg.wire.request import post_arguments_length
 from trunkline.http.body import RequestBody, announced_length
+from trunkline.http.limits import Held
 from trunkline.http.visit import Visit
 
 
-async def read_arguments(visit: Visit, body: RequestBody, limits: Limits) -> bytes:
+async def read_arguments(visit: Visit, body: RequestBody, limits: Limits, held: Held) -> bytes:
     """The arguments of a command that takes no payload; any other body is thrown away.
 
     Raises: PeerError 400, 413; ClientGone.
@@ -19,7 +20,7 @@ async def read_arguments(visit: Visit, body: RequestBody, limits: Limits) -> byt
         if post_arguments_length(visit.headers):
             raise PeerError("X-HgArgs-Post: there is no body to read them from")
         return b""
-    arguments = await read_post_arguments(visit, body, announced, limits)
+    arguments = await read_post_arguments(visit, body, announced, limits, held)
     left = None if announced is None else announced - len(arguments)
     if (left or 0) > limits.other_body_bytes or not await body.drain(limits.other_body_bytes):
         raise PeerError(
@@ -29,7 +30,7 @@ async def read_arguments(visit: Visit, body: RequestBody, limits: Limits) -> byt
     return arguments
 
 
-async def read_push_arguments(visit: Visit, body: RequestBody, limits: Limits) -> bytes:
+async def read_push_arguments(visit: Visit, body: RequestBody, limits: Limits, held: Held) -> bytes:
     """The arguments before a payload, which stays unread.
 
     Raises: PeerError 400, 411, 413; ClientGone.
@@ -39,15 +40,15 @@ async def read_push_arguments(visit: Visit, body: RequestBody, limits: Limits) -
         raise PeerError("a push needs a Content-Length", status=411)
     if announced is not None and announced > limits.push_bytes + limits.post_args_bytes:
         raise PeerError(f"a bundle of more than {limits.push_bytes} bytes", status=413)
-    return await read_post_arguments(visit, body, announced, limits)
+    return await read_post_arguments(visit, body, announced, limits, held)
 
 
 async def read_post_arguments(
-    visit: Visit, body: RequestBody, announced: int | None, limits: Limits
+    visit: Visit, body: RequestBody, announced: int | None, limits: Limits, held: Held
 ) -> bytes:
     length = post_arguments_length(visit.headers)
     if length > limits.post_args_bytes:
         raise PeerError(f"X-HgArgs-Post: more than {limits.post_args_bytes} bytes", status=413)
     if announced is not None and length > announced:
         raise PeerError(f"X-HgArgs-Post: {length} bytes announced, the body has {announced}")
-    return await body.read(length)
+    return await body.read(length, held, limits.post_args_idle_seconds, limits.post_args_seconds)

@@ -1,4 +1,7 @@
-"""How much at once: requests in all and from one address, and bytes of arguments in memory."""
+"""How much at once, in all and from one address: requests, and bytes of arguments in memory.
+
+A guest is an address, or all addresses of one IPv6 network.
+"""
 
 from __future__ import annotations
 
@@ -20,43 +23,74 @@ class Guests:
         self.total = 0
 
     def enter(self, address: str) -> str:
-        """A ticket for `leave`. Raises: PeerError 503."""
-        ticket = group(address) if ":" in address else address
+        """The guest, for `leave`. Raises: PeerError 503."""
+        guest = group(address) if ":" in address else address
         if self.total >= self._limits.requests:
             raise PeerError(f"the server has {self.total} requests running: try again", status=503)
-        if self._counts[ticket] >= self._limits.requests_per_address:
+        if self._counts[guest] >= self._limits.requests_per_address:
             raise PeerError(
-                f"{self._counts[ticket]} requests from one address are running: try again",
+                f"{self._counts[guest]} requests from one address are running: try again",
                 status=503,
             )
-        self._counts[ticket] += 1
+        self._counts[guest] += 1
         self.total += 1
-        return ticket
+        return guest
 
-    def leave(self, ticket: str) -> None:
+    def leave(self, guest: str) -> None:
         self.total -= 1
-        self._counts[ticket] -= 1
-        if not self._counts[ticket]:
-            del self._counts[ticket]
+        self._counts[guest] -= 1
+        if not self._counts[guest]:
+            del self._counts[guest]
 
 
 class ArgumentBytes:
-    """What all requests together hold of arguments from bodies. For one event loop only."""
+    """What requests hold of arguments from bodies, all together and those of one guest. Only what
+    has arrived counts. For one event loop only.
+    """
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self.held = 0
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._of_guest: Counter[str] = Counter()
+        self.total = 0
 
     @contextmanager
-    def hold(self, size: int) -> Iterator[None]:
-        """Raises: PeerError 503. One request alone always gets its share."""
-        if self.held and self.held + size > self._limit:
-            raise PeerError("too many long requests are running: try again", status=503)
-        self.held += size
+    def holding(self, guest: str) -> Iterator[Held]:
+        held = Held(self, guest)
         try:
-            yield
+            yield held
         finally:
-            self.held -= size
+            self._add(guest, -held.size)
+
+    def add(self, guest: str, size: int) -> None:
+        """Raises: PeerError 503. One request alone always gets its share."""
+        limits = self._limits
+        for now, limit in (
+            (self.total, limits.all_post_args_bytes),
+            (self._of_guest[guest], limits.post_args_bytes_per_address),
+        ):
+            if now + size > max(limit, limits.post_args_bytes):
+                raise PeerError("too many long requests are running: try again", status=503)
+        self._add(guest, size)
+
+    def _add(self, guest: str, size: int) -> None:
+        self.total += size
+        self._of_guest[guest] += size
+        if not self._of_guest[guest]:
+            del self._of_guest[guest]
+
+
+class Held:
+    """The part of one request."""
+
+    def __init__(self, whole: ArgumentBytes, guest: str) -> None:
+        self._whole = whole
+        self._guest = guest
+        self.size = 0
+
+    def add(self, size: int) -> None:
+        """Raises: PeerError 503."""
+        self._whole.add(self._guest, size)
+        self.size += size
 
 
 def group(address: str) -> str:

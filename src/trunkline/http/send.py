@@ -10,9 +10,10 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from trunkline.errors import ClientGone
 from trunkline.http.blocks import Piece, Pieces
 from trunkline.http.body import RequestBody, Send
-from trunkline.http.threads import Threads
+from trunkline.http.threads import Lane
 
 Headers = Sequence[tuple[bytes, bytes]]
 
@@ -49,7 +50,7 @@ async def send_whole(send: Send, status: int, headers: Headers, data: bytes, is_
 async def send_stream(
     send: Send,
     body: RequestBody,
-    threads: Threads,
+    lane: Lane,
     begun: Begun,
     status: int,
     headers: Headers,
@@ -58,14 +59,15 @@ async def send_stream(
 ) -> None:
     """Raises nothing of the maker's: `sent` tells, and the caller breaks the connection."""
     pieces = begun.pieces
-    gone = asyncio.ensure_future(body.wait_gone())
+    gone = body.gone
+    gone.add_done_callback(pieces.leave)
     pending: asyncio.Future[Piece] | None = None
     piece = begun.first
     try:
         await send({"type": "http.response.start", "status": status, "headers": list(headers)})
         while True:
             if not piece.is_last:
-                pending = threads.run(pieces.pull)  # one piece ahead
+                pending = lane.run(pieces.pull)  # one piece ahead
             if piece.data:
                 async with asyncio.timeout(idle_seconds):
                     await send(
@@ -80,13 +82,13 @@ async def send_stream(
             piece = await pending
             pending = None
         await send({"type": "http.response.body", "body": b"", "more_body": False})
-    except TimeoutError:
+    except (TimeoutError, ClientGone):
         sent.is_gone = True
     except Exception as failure:
         sent.failure = failure
     finally:
-        gone.cancel()
+        pieces.leave()
         if pending is not None:
             with contextlib.suppress(Exception):
                 await pending
-        await threads.run(pieces.close)
+        await lane.run(pieces.close)

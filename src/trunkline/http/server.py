@@ -7,6 +7,7 @@ import atexit
 import logging
 import multiprocessing
 import os
+import resource
 import signal
 import sys
 import threading
@@ -23,14 +24,20 @@ from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server import Server as GranianServer
 
-from trunkline.config.settings import Settings
+from trunkline.config.settings import Limits, Settings
+from trunkline.hg.stock.bridge import interrupt_shared_pool
 from trunkline.http.listen import Address, Claim, is_reachable
+from trunkline.http.log_writer import stderr_writer
 
 if TYPE_CHECKING:
     from trunkline.http.app import App
 
+log = logging.getLogger(__name__)
+
 BACKLOG = 2048  # connections that wait to be taken, of all workers
 MOST_WORKERS = 4  # by default; more are the operator's choice
+FILES_RESERVE = 1024  # files that a worker may have open besides its connections
+LEAST_CONNECTIONS = 64
 POLL_SECONDS = 0.02
 # Three times in a short request a thread wants what another computes with; Python's own 5 ms each
 # would add up to 15 ms while a clone is packed.
@@ -105,7 +112,7 @@ def make_server(settings: Settings, address: Address, workers: int) -> Any:
         websockets=False,
         backlog=BACKLOG,
         # Beyond it Granian takes no connection; our own limit refuses with words before that.
-        backpressure=settings.limits.requests + 64,
+        backpressure=connections(settings.limits),
         # Without TLS nobody speaks HTTP/2 to us, and it would need limits of its own.
         http=HTTPModes.http1,
         http1_settings=HTTP1Settings(
@@ -117,6 +124,24 @@ def make_server(settings: Settings, address: Address, workers: int) -> Any:
         respawn_failed_workers=True,
         workers_kill_timeout=settings.server.stop_seconds,
     )
+
+
+def connections(limits: Limits) -> int:
+    """How many a worker takes: as many as are set, as far as it may open files. The limit to
+    those is raised as far as we need and may.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = max(limits.connections, limits.requests)
+    needed = wanted + FILES_RESERVE
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        with suppress(OSError, ValueError):  # a system may have a bound of its own
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = wanted if soft == resource.RLIM_INFINITY else min(wanted, soft - FILES_RESERVE)
+    if allowed < wanted:
+        log.warning("open files are limited to %d: fewer connections than set are taken", soft)
+    return max(allowed, LEAST_CONNECTIONS)
 
 
 def load_app(settings: Settings, ready: Semaphore) -> Any:
@@ -138,6 +163,7 @@ def begin(app: App, ready: Semaphore) -> None:
 
 def cut(app: App) -> None:
     app.log_running()
+    interrupt_shared_pool(CUT_SECONDS / 2)
     leave()
 
 
@@ -149,7 +175,7 @@ def leave() -> None:
     has been when `atexit` comes.
     """
     sys.stdout.flush()
-    sys.stderr.flush()
+    stderr_writer.flush()
     os._exit(0)
 
 
@@ -213,8 +239,7 @@ LOGGING: dict[str, Any] = {
     },
     "handlers": {
         "stderr": {
-            "class": "logging.StreamHandler",
-            "stream": "ext://sys.stderr",
+            "class": "trunkline.http.log_writer.LogHandler",
             "formatter": "line",
             "filters": ["without-noise"],
         },

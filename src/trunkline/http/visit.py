@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
@@ -22,6 +22,7 @@ class Visit:
     headers: Mapping[bytes, bytes]  # names in lower case
     address: str
     scheme: str
+    server: str = ""  # where it came in, HOST:PORT
 
     @property
     def user_agent(self) -> str:
@@ -29,7 +30,8 @@ class Visit:
 
     @property
     def host(self) -> str:
-        return self.headers.get(b"host", b"").decode("latin-1")
+        """What the client calls us; where it doesn't say, the address that it has reached."""
+        return self.headers.get(b"host", b"").decode("latin-1") or self.server
 
 
 def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
@@ -41,7 +43,16 @@ def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
         address = forwarded_address(headers) or address
         scheme = forwarded_scheme(headers) or scheme
     raw_path = scope.get("raw_path") or scope["path"].encode("utf-8", "surrogateescape")
-    return Visit(scope["method"], raw_path, scope["query_string"], headers, address, scheme)
+    query, server = scope["query_string"], server_name(scope.get("server"))
+    return Visit(scope["method"], raw_path, query, headers, address, scheme, server)
+
+
+def server_name(server: Sequence[Any] | None) -> str:
+    """Of a unix socket there is no port, and nothing that a client could write into a URL."""
+    if not server or not server[1]:
+        return "localhost"
+    host, port = server[0], server[1]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def forwarded_address(headers: Mapping[bytes, bytes]) -> str:

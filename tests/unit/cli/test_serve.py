@@ -129,6 +129,15 @@ def test_log_that_cant_be_written(repository: Path, tmp_path: Path) -> None:
     assert "log.access" in refused(str(repository), "--settings", str(file))
 
 
+def test_a_new_log_is_not_for_everyone_to_read(
+    repository: Path, tmp_path: Path, taken: int
+) -> None:
+    file, log = tmp_path / "s.toml", tmp_path / "access.log"
+    file.write_text(f'[log]\naccess = "{log}"\n')
+    assert refused(str(repository), "--settings", str(file), "--listen", f"127.0.0.1:{taken}")
+    assert log.stat().st_mode & 0o007 == 0
+
+
 def test_two_paths_of_one_name(tmp_path: Path) -> None:
     for parent in ("a", "b"):
         (tmp_path / parent / "same").mkdir(parents=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +13,7 @@ from trunkline.config.settings import Log, Settings
 from trunkline.http.app import App
 from trunkline.http.body import Message
 from trunkline.http.roots import mount_paths
+from trunkline.http.threads import Threads
 
 SECONDS = 60
 
@@ -38,12 +41,15 @@ class Reply:
 
 @dataclass
 class Client:
-    """One request. `parts` are the messages of its body; then it waits, or goes away."""
+    """One request. `parts` are the messages of its body; then it waits, or goes away. If it
+    `stalls`, more of the body was to come.
+    """
 
     method: str = "GET"
     target: str | bytes = "/"
     headers: Sequence[tuple[bytes, bytes]] = ()
     parts: Sequence[bytes] = (b"",)
+    stalls: bool = False
     goes_after: int | None = None  # messages of the body
     address: str = "127.0.0.1"
     scheme: str = "http"
@@ -78,7 +84,11 @@ class Client:
             if parts:
                 taken += 1
                 data = parts.pop(0)
-                return {"type": "http.request", "body": data, "more_body": bool(parts)}
+                return {
+                    "type": "http.request",
+                    "body": data,
+                    "more_body": self.stalls or bool(parts),
+                }
             await gone.wait()
             return {"type": "http.disconnect"}
 
@@ -117,8 +127,25 @@ def ask(app: App, *clients: Client) -> list[Reply]:
             return list(await asyncio.gather(*(client.ask(app) for client in clients)))
         finally:
             app.close_threads()
+            app._log.flush()
 
     return asyncio.run(run())
+
+
+@contextmanager
+def busy(threads: Threads | None, guest: str = "") -> Iterator[None]:
+    """As many jobs as there are threads, all of one guest or each of its own. In the loop."""
+    assert threads is not None
+    go = threading.Event()
+    jobs = [
+        threads.run_for(guest or f"guest {number}", go.wait, SECONDS)
+        for number in range(threads.count)
+    ]
+    try:
+        yield
+        assert not any(job.done() for job in jobs)
+    finally:
+        go.set()
 
 
 def get(app: App, target: str | bytes, *headers: tuple[bytes, bytes]) -> Reply:

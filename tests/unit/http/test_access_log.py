@@ -56,8 +56,8 @@ def test_appends_to_its_file(tmp_path: Path) -> None:
     file.write_text("before\n")
     for _ in range(2):
         log = AccessLog(str(file), "json")
-        assert log.hold(LINE)
-        assert not log.hold(LINE)
+        log.add(LINE)
+        log.add(LINE)
         log.flush()
     lines = file.read_text().splitlines()
     assert lines[0] == "before"
@@ -66,5 +66,17 @@ def test_appends_to_its_file(tmp_path: Path) -> None:
 
 def test_no_target_is_no_log() -> None:
     log = AccessLog("", "text")
-    assert not log.hold(LINE)
+    log.add(LINE)
+    log.flush()
     assert not log.is_on
+
+
+def test_a_file_that_cannot_be_opened_is_one_line_and_stderr_instead(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    log = AccessLog(str(tmp_path / "gone" / "access.log"), "text")
+    log.add(LINE)
+    log.flush()
+    (record,) = caplog.records
+    assert "gone/access.log: No such file or directory; it goes to stderr" in record.getMessage()
+    assert '"GET /a/b" 200' in capfd.readouterr().err

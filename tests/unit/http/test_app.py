@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import threading
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -13,11 +12,15 @@ from urllib.parse import urlencode
 import pytest
 from tests.compat.hg import INSTALLED
 from tests.unit.http.conftest import BIG_FILE, commit, head, new
-from tests.unit.http.driving import SECONDS, Client, Reply, ask, get, make_app, post
+from tests.unit.http.driving import Client, Reply, ask, busy, get, make_app, post
 
 from trunkline import __version__
 from trunkline.config.settings import Limits, Log, Server, Settings
-from trunkline.http.app import App
+from trunkline.http.app import ATTEND_SECONDS, App
+from trunkline.http.door import Errand, States, Way
+from trunkline.http.fresh import Fresh
+from trunkline.http.send import BrokenReply
+from trunkline.http.visit import Visit
 
 NULL = "0" * 40
 
@@ -133,6 +136,37 @@ def test_quick_answer_knows_a_commit_of_a_moment_ago(tmp_path: Path) -> None:
         assert get(app, "/?cmd=heads").text == node + "\n"
     (repository / ".hg" / "hgrc").write_text("[web]\nallow-pull = no\n")
     assert get(app, "/?cmd=heads").status == 401
+
+
+def test_event_loop_waits_for_nothing(tmp_path: Path) -> None:
+    """What needs more than stats goes to a thread: an hgrc that is another one, a commit, a
+    command that wasn't answered since.
+    """
+    repository = new(tmp_path / "r")
+    commit(repository, "a", b"0", "zero")
+    app = make_app(repository)
+    asked: list[bool] = []
+
+    async def run() -> None:
+        app.open()
+        fresh: States = Fresh()
+        for change in (
+            lambda: None,
+            lambda: commit(repository, "a", b"1", "one"),
+            lambda: (repository / ".hg" / "hgrc").write_text("[web]\nname = x\n"),
+        ):
+            for _ in range(8):
+                await Client(target="/?cmd=heads").ask(app)
+            change()
+            way = Way((), b"heads")
+            for query in (b"cmd=heads", b"cmd=batch&cmds=lookup+key%3Dtip"):
+                visit = Visit("GET", b"/", query, {}, "192.0.2.1", "http")
+                asked.append(app._door.quick_answer(Errand(visit, way), fresh) is None)
+            await asyncio.sleep(0.01)  # the look at the disk is forgotten
+        app.close_threads()
+
+    asyncio.run(run())
+    assert asked == [False, True] + [True, True] * 2
 
 
 def test_what_waits_for_another_process_is_never_quick(tmp_path: Path) -> None:
@@ -274,8 +308,7 @@ def test_a_client_that_goes_in_the_middle_of_a_push_is_logged_as_gone(
     query = f"/?cmd=unbundle&heads={b'force'.hex()}"
     client = Client("POST", query, headers, parts, goes_after=2)
     reply = ask(make_app(target, settings=settings), client)[0]
-    assert reply.error is not None
-    assert not reply.status
+    assert reply.status == 400  # which it doesn't read
     assert json.loads(log.read_text())["outcome"] == "gone"
     INSTALLED.run("recover", cwd=target, expect=1)  # no transaction was left behind
 
@@ -372,28 +405,132 @@ def test_pushes_at_once_limit(tmp_path: Path) -> None:
     assert app._pushes == 0
 
 
-def test_arguments_of_all_limit(made: Path) -> None:
-    app = make_app(made / "small", limits=Limits(all_post_args_bytes=8))
+@pytest.mark.parametrize(
+    ("limits", "addresses", "statuses"),
+    [
+        (Limits(post_args_bytes=7, all_post_args_bytes=8), ["a"], [503]),
+        (Limits(post_args_bytes=7, post_args_bytes_per_address=8), ["192.0.2.1", "a"], [503, 200]),
+    ],
+)
+def test_arguments_of_others_limit(
+    made: Path, limits: Limits, addresses: list[str], statuses: list[int]
+) -> None:
+    """One client has sent some of its arguments; then others come."""
+    app = make_app(made / "small", limits=limits)
     headers = [(b"content-length", b"7"), (b"x-hgargs-post", b"7")]
 
-    async def run() -> tuple[Reply, Reply]:
+    async def run() -> tuple[Reply, list[Reply]]:
         app.open()
         gone = asyncio.Event()
-        slow = Client("POST", "/?cmd=lookup", headers, [], gone=gone)
+        slow = Client(
+            "POST", "/?cmd=lookup", headers, [b"key="], stalls=True, gone=gone, address="192.0.2.1"
+        )
         task = asyncio.create_task(slow.ask(app))
-        while not app._argument_bytes.held:
+        while not app._argument_bytes.total:
             await asyncio.sleep(0.01)
-        second = await Client("POST", "/?cmd=lookup", headers, [b"key=tip"]).ask(app)
+        others = [
+            await Client("POST", "/?cmd=lookup", headers, [b"key=tip"], address=address).ask(app)
+            for address in addresses
+        ]
         gone.set()
         first = await task
         app.close_threads()
-        return first, second
+        return first, others
 
-    first, second = asyncio.run(run())
-    assert second.status == 503
+    first, others = asyncio.run(run())
+    assert [reply.status for reply in others] == statuses
     assert first.error is not None
-    assert app._argument_bytes.held == 0
+    assert app._argument_bytes.total == 0
     assert ask(app, Client("POST", "/?cmd=lookup", headers, [b"key=tip"]))[0].status == 200
+
+
+def test_arguments_that_are_only_announced_lock_nobody_out(made: Path) -> None:
+    app = make_app(made / "small")
+    size = b"%d" % Limits().post_args_bytes
+    announced = [(b"content-length", size), (b"x-hgargs-post", size)]
+    sent = [(b"content-length", b"7"), (b"x-hgargs-post", b"7")]
+
+    async def run() -> Reply:
+        app.open()
+        gone = asyncio.Event()
+        silent = [
+            asyncio.create_task(
+                Client("POST", "/?cmd=lookup", announced, [], stalls=True, gone=gone).ask(app)
+            )
+            for _ in range(30)
+        ]
+        while app._guests.total < len(silent):
+            await asyncio.sleep(0.01)
+        reply = await Client("POST", "/?cmd=lookup", sent, [b"key=tip"]).ask(app)
+        gone.set()
+        await asyncio.gather(*silent)
+        app.close_threads()
+        return reply
+
+    assert asyncio.run(run()).status == 200
+
+
+def test_arguments_that_stall_are_given_up_before_a_push_is(made: Path) -> None:
+    limits = Limits(post_args_idle_seconds=1)
+    headers = [(b"content-length", b"7"), (b"x-hgargs-post", b"7")]
+    client = Client("POST", "/?cmd=lookup", headers, [b"key="], stalls=True)
+    assert crossed(made, limits, client)[0].status == 408
+
+
+def test_walked_revisions_limit(made: Path) -> None:
+    """Of all `between` of one request."""
+    pair = f"{head(made / 'small')}-{NULL}"
+    for count, limit, is_refused in ((1, 2, False), (2, 4, False), (2, 3, True)):
+        calls = ";".join([f"between pairs={pair}"] * count)
+        client = Client(target=f"/?{urlencode({'cmd': 'batch', 'cmds': calls})}")
+        reply = crossed(made, Limits(walked_revisions=limit), client)[0]
+        assert reply.status == 200
+        assert (reply.header(b"content-type") == b"application/hg-error") is is_refused, reply
+        assert is_refused == (b"walk more than 3 revisions" in reply.body)
+
+
+# -- one client and the others
+
+
+def test_one_address_leaves_threads_for_others(made: Path) -> None:
+    app = make_app(made / "small")
+
+    async def run() -> Reply:
+        app.open()
+        with busy(app._threads, "192.0.2.1"):
+            own = asyncio.create_task(Client(target="/?cmd=heads", address="192.0.2.1").ask(app))
+            reply = await Client(target="/?cmd=heads", address="192.0.2.2").ask(app)
+            assert not own.done()
+        assert (await own).status == 200
+        app.close_threads()
+        return reply
+
+    assert asyncio.run(run()).status == 200
+
+
+def test_a_client_that_goes_before_its_answer_is_made_ends_the_work(
+    made: Path, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    settings = Settings(log=Log(access=str(log), format="json"))
+    app = make_app(made / "small", settings=settings)
+
+    async def run() -> Reply:
+        app.open()
+        gone = asyncio.Event()
+        with busy(app._threads, "127.0.0.1"):
+            task = asyncio.create_task(Client(target="/?cmd=heads", gone=gone).ask(app))
+            await asyncio.sleep(ATTEND_SECONDS * 1.5)
+            gone.set()
+            await asyncio.sleep(0.05)
+        reply = await task
+        app.close_threads()
+        app._log.flush()
+        return reply
+
+    reply = asyncio.run(run())
+    assert (reply.status, type(reply.error)) == (0, BrokenReply)
+    assert json.loads(log.read_text())["outcome"] == "gone"
 
 
 def test_send_idle_limit(made: Path, tmp_path: Path) -> None:
@@ -525,14 +662,10 @@ def test_pages_keep_no_client_waiting(made: Path) -> None:
 
     async def run() -> Reply:
         app.open()
-        assert app._page_threads is not None
-        go = threading.Event()
-        busy = [app._page_threads.run(go.wait, SECONDS) for _ in range(app._page_threads.count)]
-        page = asyncio.create_task(Client(target="/").ask(app))
-        reply = await Client(target="/small?cmd=heads").ask(app)
-        assert not page.done()
-        go.set()
-        await asyncio.gather(*busy)
+        with busy(app._page_threads):
+            page = asyncio.create_task(Client(target="/").ask(app))
+            reply = await Client(target="/small?cmd=heads").ask(app)
+            assert not page.done()
         assert (await page).status == 200
         app.close_threads()
         return reply

@@ -6,8 +6,10 @@ from typing import TypeVar
 
 import pytest
 
-from trunkline.errors import PeerError
-from trunkline.http.body import ClientGone, Message, RequestBody, announced_length
+from trunkline.config.settings import Limits
+from trunkline.errors import ClientGone, PeerError
+from trunkline.http.body import PIECE_BYTES, SMALL_PIECES, Message, RequestBody, announced_length
+from trunkline.http.limits import ArgumentBytes, Held
 from trunkline.http.threads import Threads
 
 Value = TypeVar("Value")
@@ -17,12 +19,14 @@ def with_body(
     parts: Sequence[bytes | None],
     use: Callable[[RequestBody], Awaitable[Value]],
     idle_seconds: float = 30,
+    stalls: bool = False,
 ) -> Value:
-    """`parts` are the messages; None: the client goes away; after them nothing comes."""
+    """`parts` are the messages; None: the client goes away; after them nothing comes, and if it
+    `stalls`, more was to come."""
     messages: list[Message] = [
         {"type": "http.disconnect"}
         if part is None
-        else {"type": "http.request", "body": part, "more_body": number + 1 < len(parts)}
+        else {"type": "http.request", "body": part, "more_body": stalls or number + 1 < len(parts)}
         for number, part in enumerate(parts)
     ]
 
@@ -37,6 +41,10 @@ def with_body(
     return asyncio.run(run())
 
 
+def held(limits: Limits | None = None) -> Held:
+    return Held(ArgumentBytes(limits or Limits()), "192.0.2.1")
+
+
 DATA = b"arguments and then a payload"
 
 
@@ -44,7 +52,7 @@ DATA = b"arguments and then a payload"
 def test_arguments_then_payload_for_any_cut(cut: int) -> None:
     async def use(body: RequestBody) -> tuple[bytes, bytes]:
         threads = Threads(1, "t")
-        arguments = await body.read(9)
+        arguments = await body.read(9, held(), 30, 30)
         payload = await threads.run(lambda: b"".join(body.blocks(1000)))
         threads.close()
         assert body.is_complete
@@ -55,16 +63,29 @@ def test_arguments_then_payload_for_any_cut(cut: int) -> None:
 
 def test_fewer_bytes_than_announced_is_the_peers_fault() -> None:
     async def use(body: RequestBody) -> bytes:
-        return await body.read(10)
+        return await body.read(10, held(), 30, 30)
 
     with pytest.raises(PeerError, match="10 bytes announced, the body has 7") as caught:
         with_body([b"abc", b"defg"], use)
     assert caught.value.status == 400
 
 
+def test_a_body_in_tiny_pieces_is_refused() -> None:
+    """Three megabytes, two bytes at a time, would cost a minute of CPU."""
+
+    async def use(body: RequestBody) -> bytes:
+        return await body.read(10**6, held(), 30, 30)
+
+    assert len(with_body([b"ab"] * SMALL_PIECES + [bytes(2 * 10**6)], use)) == 10**6
+    with pytest.raises(PeerError, match="in pieces of less than 256 bytes"):
+        with_body([b"ab"] * (SMALL_PIECES + 1), use)
+    usual = [bytes(PIECE_BYTES)] * 6000
+    assert len(with_body(usual, use)) == 10**6
+
+
 def test_reading_nothing_waits_for_nothing() -> None:
     async def use(body: RequestBody) -> bytes:
-        return await body.read(0)
+        return await body.read(0, held(), 30, 30)
 
     assert with_body([], use) == b""
 
@@ -105,12 +126,40 @@ def test_a_client_that_goes_away_is_told_apart_from_an_end() -> None:
 
 
 def test_a_client_that_sends_nothing_is_given_up() -> None:
-    async def use(body: RequestBody) -> bytes:
-        return await body.read(5)
+    async def use(body: RequestBody) -> bool:
+        return await body.drain(5)
 
     with pytest.raises(PeerError) as caught:
         with_body([], use, idle_seconds=0.05)
     assert caught.value.status == 408
+
+
+@pytest.mark.parametrize("limits", [(0.05, 30), (30, 0.05)])
+def test_arguments_have_limits_of_their_own_to_their_time(limits: tuple[float, float]) -> None:
+    taken = held()
+
+    async def use(body: RequestBody) -> bytes:
+        try:
+            return await body.read(5, taken, *limits)
+        finally:
+            assert body.is_gone
+
+    with pytest.raises(PeerError) as caught:
+        with_body([b"abc"], use, stalls=True)
+    assert caught.value.status == 408
+    assert taken.size == 3
+
+
+def test_arguments_count_as_they_come() -> None:
+    taken = held(Limits(post_args_bytes=4, all_post_args_bytes=4))
+
+    async def use(body: RequestBody) -> bytes:
+        return await body.read(100, taken, 30, 30)
+
+    with pytest.raises(PeerError) as caught:
+        with_body([b"abc", b"d", b"e"], use)
+    assert caught.value.status == 503
+    assert taken.size == 4
 
 
 @pytest.mark.parametrize(

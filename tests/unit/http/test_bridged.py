@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.unit.http.conftest import commit, new
-from tests.unit.http.driving import Client, ask, get, make_app
+from tests.unit.http.driving import Client, ask, busy, get, make_app
 
 from trunkline.config.settings import Log, Settings
 from trunkline.hg.stock.bridge import close_shared_pool
@@ -18,6 +19,8 @@ from mercurial import wireprototypes, wireprotov1server
 
 @wireprotov1server.wireprotocommand(b"greet", b"name", permission=b"pull")
 def greet(repo, proto, name):
+    if name == b"nobody":
+        raise RuntimeError("whom?")
     return wireprototypes.bytesresponse(b"hello " + name)
 """
 
@@ -40,11 +43,18 @@ def test_command_of_an_extension_is_logged_by_its_name(tmp_path: Path) -> None:
     extension.write_text(EXTENSION)
     repository = bridged(tmp_path / "r", f"[extensions]\ngreeting = {extension}\n")
     app = make_app(repository, settings=Settings(log=Log(access=str(log), format="json")))
-    targets = ("/?cmd=greet&name=you", "/?cmd=heads", "/?cmd=gr%0aeet", "/?cmd=nosuch")
-    bodies = [ask(app, Client("GET", target))[0].body for target in targets]
-    assert bodies[0] == b"hello you"
+    targets = (
+        "/?cmd=greet&name=you",
+        "/?cmd=greet&name=nobody",
+        "/?cmd=heads",
+        "/?cmd=gr%0aeet",
+        "/?cmd=nosuch",
+    )
+    replies = [ask(app, Client("GET", target))[0] for target in targets]
+    assert replies[0].body == b"hello you"
+    assert [reply.status for reply in replies[:2]] == [200, 500]
     lines = [json.loads(line) for line in log.read_text().splitlines()]
-    assert [line["command"] for line in lines] == ["greet", "heads", None, None]
+    assert [line["command"] for line in lines] == ["greet", "greet", "heads", None, None]
 
 
 def test_settings_of_web_hold(tmp_path: Path) -> None:
@@ -66,3 +76,29 @@ def test_addresses_of_lfs_answer_in_words(tmp_path: Path, target: str) -> None:
     reply = get(make_app(new(tmp_path / "r")), target)
     assert reply.status == 400
     assert reply.text.startswith("the contents of large files (LFS) aren't served here")
+
+
+def test_native_and_bridged_repositories_wait_for_threads_of_their_own(tmp_path: Path) -> None:
+    commit(new(tmp_path / "native"), "a", b"a\n", "a")
+    bridged(tmp_path / "bridged", "")
+    app = make_app(tmp_path)
+
+    async def run() -> None:
+        app.open()
+        for _ in range(2):  # it isn't known at first
+            with busy(app._bridge_threads):
+                waiting = asyncio.create_task(Client(target="/bridged?cmd=heads").ask(app))
+                reply = await Client(target="/native?cmd=heads").ask(app)
+                assert reply.status == 200
+                assert app._bridge_threads is not None
+                while "127.0.0.1" not in app._bridge_threads._waiting:
+                    await asyncio.sleep(0.01)
+                assert app._threads is not None
+                assert len(app._threads._idle) == app._threads.count
+                assert not waiting.done()
+            assert (await waiting).status == 200
+        with busy(app._threads):
+            assert (await Client(target="/bridged?cmd=heads").ask(app)).status == 200
+        app.close_threads()
+
+    asyncio.run(run())

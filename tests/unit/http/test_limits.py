@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import pytest
 
 from trunkline.config.settings import Limits
@@ -39,16 +41,42 @@ def test_a_refused_guest_is_not_counted() -> None:
     assert not guests._counts
 
 
+def refusals(*guests: str, size: int, limits: Limits) -> list[int]:
+    """The status for each guest, one after the other, who holds as much; nobody gives it back."""
+    arguments, found = ArgumentBytes(limits), list[int]()
+    with ExitStack() as stack:
+        for guest in guests:
+            held = stack.enter_context(arguments.holding(guest))
+            try:
+                held.add(size)
+            except PeerError as error:
+                found.append(error.status)
+            else:
+                found.append(200)
+    assert arguments.total == 0
+    assert not arguments._of_guest
+    return found
+
+
 def test_arguments_past_the_bytes_of_all_are_refused() -> None:
-    arguments = ArgumentBytes(10)
-    with arguments.hold(99):  # one alone may
-        with pytest.raises(PeerError) as caught, arguments.hold(1):
-            pass
-        assert caught.value.status == 503
-        assert arguments.held == 99
-    assert arguments.held == 0
-    with arguments.hold(5), arguments.hold(5):
-        assert arguments.held == 10
+    limits = Limits(post_args_bytes=5, all_post_args_bytes=10, post_args_bytes_per_address=5)
+    assert refusals("a", "b", "c", size=5, limits=limits) == [200, 200, 503]
+
+
+def test_arguments_past_the_bytes_of_one_address_are_refused() -> None:
+    limits = Limits(post_args_bytes=5, post_args_bytes_per_address=10)
+    assert refusals("a", "a", "a", "b", size=5, limits=limits) == [200, 200, 503, 200]
+
+
+def test_one_request_alone_always_gets_its_share() -> None:
+    limits = Limits(post_args_bytes=9, all_post_args_bytes=1, post_args_bytes_per_address=1)
+    assert refusals("a", size=9, limits=limits) == [200]
+
+
+def test_what_is_only_announced_takes_no_share() -> None:
+    arguments = ArgumentBytes(Limits(post_args_bytes=5, all_post_args_bytes=5))
+    with arguments.holding("a"), arguments.holding("b") as held:
+        held.add(5)
 
 
 @pytest.mark.parametrize(

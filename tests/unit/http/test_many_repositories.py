@@ -14,6 +14,7 @@ from tests.unit.http.driving import get, make_app
 
 REPOSITORIES = 5_000
 IN_A_GROUP = 50
+ASKED = (0, REPOSITORIES // 2, REPOSITORIES - 1)
 SCANS = ("os.scandir", "os.listdir")
 REQUIRES = b"dotencode\nfncache\ngeneraldelta\nrevlogv1\nsparserevlog\nstore\n"
 
@@ -43,23 +44,27 @@ def scans() -> Iterator[list[str]]:
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Empty ones, of what Mercurial's `init` makes the least that it reads."""
+    """Empty ones, of what Mercurial's `init` makes the least that is read: for those that nobody
+    asks for, that is the folder alone.
+    """
     root = tmp_path_factory.mktemp("many")
-    (root / "requires").write_bytes(REQUIRES)
     for number in range(REPOSITORIES):
         group = f"{root}/group-{number // IN_A_GROUP}"
         if number % IN_A_GROUP == 0:
             os.mkdir(group)
-        for folder in ("", "/.hg", "/.hg/store"):
-            os.mkdir(f"{group}/r-{number}{folder}")
-        os.link(root / "requires", f"{group}/r-{number}/.hg/requires")
+        os.mkdir(f"{group}/r-{number}")
+        os.mkdir(f"{group}/r-{number}/.hg")
+    for number in ASKED:
+        inside = root / f"group-{number // IN_A_GROUP}/r-{number}/.hg"
+        (inside / "store").mkdir()
+        (inside / "requires").write_bytes(REQUIRES)
     return root
 
 
 @pytest.mark.parametrize("command", ["capabilities", "heads", "branchmap"])
 def test_a_request_lists_no_folder_above_its_repository(many: Path, command: str) -> None:
     app = make_app(many)
-    for number in (0, REPOSITORIES // 2, REPOSITORIES - 1):
+    for number in ASKED:
         with scans() as found:
             reply = get(app, f"/group-{number // IN_A_GROUP}/r-{number}?cmd={command}")
         assert reply.status == 200

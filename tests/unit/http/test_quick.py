@@ -1,6 +1,16 @@
 from __future__ import annotations
 
-from trunkline.http.quick import KNOWN_LIMIT, QUICK_SECONDS, TIMES, Quick
+import pytest
+
+from trunkline.http.quick import (
+    KNOWN_LIMIT,
+    QUICK_SECONDS,
+    TIMES,
+    WALK_LIMIT,
+    NotQuick,
+    Quick,
+    QuickWork,
+)
 
 KEY = (("a",), b"heads")
 
@@ -30,3 +40,24 @@ def test_remembers_a_bounded_number() -> None:
     for number in range(KNOWN_LIMIT + 10):
         quick.learn(((str(number),), b"heads"), 0)
     assert len(quick._times) == KNOWN_LIMIT
+
+
+def test_is_warm_in_the_state_of_the_last_answer_only() -> None:
+    quick, states = Quick(), (object(), object())
+    quick.warm(("a",), {b"heads", b"known"}, states[0])
+    assert quick.is_warm((("a",), b"known"), states[0])
+    assert not quick.is_warm((("a",), b"known"), states[1])
+    assert not quick.is_warm((("b",), b"known"), states[0])
+    for number in range(KNOWN_LIMIT + 10):
+        quick.warm((str(number),), [b"heads"], states[1])
+    assert len(quick._warm) == KNOWN_LIMIT
+
+
+def test_work_that_is_not_quick_leaves_the_event_loop() -> None:
+    work = QuickWork(lambda command: command == b"heads")
+    work.begin(b"heads")
+    with pytest.raises(NotQuick):
+        work.begin(b"branchmap")
+    work.walk(WALK_LIMIT)
+    with pytest.raises(NotQuick):
+        work.walk(1)

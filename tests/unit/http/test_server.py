@@ -6,6 +6,7 @@ import http.client
 import json
 import logging
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -17,14 +18,16 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from mercurial import hg
+from mercurial import ui as ui_module
 from tests.compat.hg import ENVIRONMENT, INSTALLED
 from tests.compat.serving import Serving, trunkline_command
 from tests.unit.http.conftest import BIG_FILE, commit, head, new
 from tests.unit.http.test_app import copy, getbundle
 from tests.unit.liveness import is_alive
 
-from trunkline.config.settings import Server
-from trunkline.http.server import LOGGING, UtcFormatter
+from trunkline.config.settings import Limits, Server
+from trunkline.http.server import FILES_RESERVE, LEAST_CONNECTIONS, LOGGING, UtcFormatter
 
 SECONDS = 60
 Start = Callable[..., Serving]
@@ -274,6 +277,100 @@ def test_head_of_a_request_that_takes_too_long(shared: Serving) -> None:
         assert 1 < time.monotonic() - begun < 20
 
 
+def test_hg_goes_on_after_its_idle_connection_was_closed(shared: Serving) -> None:
+    """Applying what was pulled takes a client longer than `head_seconds` now and then."""
+    peer = hg.peer(ui_module.ui.load(), {}, f"{shared.url}/small".encode())
+    try:
+        before = peer.heads()
+        time.sleep(3)  # head_seconds are 2
+        assert peer.heads() == before
+        time.sleep(3)
+        assert peer.known(before) == [True] * len(before)  # by POST
+    finally:
+        peer.close()
+
+
+@pytest.mark.parametrize("body", [b"zz\r\n\r\n", b"5\r\nnodes\r\nQQ\r\n", b"f" * 17 + b"\r\n\r\n"])
+def test_malformed_chunks_are_the_clients_fault(shared: Serving, body: bytes) -> None:
+    headers = ["X-HgArgs-Post: 100", "Transfer-Encoding: chunked"]
+    answer = ask(shared, request("/small?cmd=known", *headers, method="POST") + body)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.endswith(b"the request's body is malformed, or ends too early\n")
+
+
+def test_page_names_the_address_where_the_client_names_no_host(shared: Serving) -> None:
+    answer = ask(shared, b"GET /small HTTP/1.0\r\n\r\n")
+    assert f"hg clone {shared.url}/small".encode() in answer
+
+
+def test_silent_connections_keep_nobody_out(made: Path, tmp_path: Path, start: Start) -> None:
+    settings = tmp_path / "s.toml"
+    settings.write_text("[limits]\nrequests = 10\nconnections = 300\n")
+    server = start(made / "small", "--workers", "1", "--settings", str(settings))
+    with ExitStack() as stack:
+        for _ in range(200):
+            stack.enter_context(connect(server))
+        begun = time.monotonic()
+        assert b" 200 " in ask(server, request("/?cmd=heads"))[:20]
+        assert time.monotonic() - begun < Limits().head_seconds / 2
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "expected"),
+    [
+        (256, 1 << 14, "4096 5120"),
+        (256, 2000, f"{2000 - FILES_RESERVE} 2000"),
+        (256, 256, f"{LEAST_CONNECTIONS} 256"),
+        (8000, 8000, "4096 8000"),
+    ],
+)
+def test_connections_are_bounded_by_open_files(soft: int, hard: int, expected: str) -> None:
+    program = (
+        "import resource as r; from trunkline.config.settings import Limits; "
+        "from trunkline.http.server import connections; "
+        f"r.setrlimit(r.RLIMIT_NOFILE, ({soft}, {hard})); "
+        "print(connections(Limits()), r.getrlimit(r.RLIMIT_NOFILE)[0])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == expected
+    assert ("fewer connections" in done.stderr) == (hard < Limits().connections + FILES_RESERVE)
+
+
+def test_stderr_that_nobody_reads_stops_nothing(made: Path) -> None:
+    """What goes there is lost; an unread pipe takes 64 KiB."""
+    command = trunkline_command(made / "small", "--workers", "1")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().decode().split()[-1]
+        wire = http.client.HTTPConnection(url.removeprefix("http://"), timeout=SECONDS)
+        for _ in range(300):
+            wire.request("GET", "/?cmd=heads", headers={"User-Agent": "a" * 500})
+            reply = wire.getresponse()
+            assert (reply.status, len(reply.read())) == (200, 82)
+        wire.close()
+        process.terminate()
+        assert process.wait(SECONDS) == 0
+
+
+def test_sighup_goes_on_when_the_logs_folder_is_gone(
+    made: Path, start: Start, tmp_path: Path
+) -> None:
+    folder, settings = tmp_path / "logs", tmp_path / "s.toml"
+    folder.mkdir()
+    settings.write_text(f'[log]\naccess = "{folder}/access.log"\n')
+    server = start(made / "small", "--workers", "1", "--settings", str(settings))
+    old = children(server.pid)
+    shutil.rmtree(folder)
+    os.kill(server.pid, signal.SIGHUP)
+    wait_for(lambda: not set(old) & set(children(server.pid)))
+    assert b" 200 " in ask(server, request("/?cmd=heads"))[:20]
+    lines = server.log().splitlines()
+    assert len([line for line in lines if "No such file or directory; it goes to" in line]) == 1
+    assert " heads - ok " in lines[-1]
+
+
 def test_sigterm_lets_a_running_reply_end(made: Path, start: Start) -> None:
     server = start(made / "big", "--workers", "1")
     with connect(server) as wire:
@@ -406,5 +503,5 @@ def test_sighup_replaces_workers_and_opens_the_log_anew(
     os.kill(server.pid, signal.SIGHUP)
     wait_for(lambda: not set(old) & set(children(server.pid)))
     assert b" 200 " in ask(server, request("/?cmd=heads"))[:20]
-    wait_for(log.exists)
+    wait_for(lambda: log.exists() and bool(log.read_text()))
     assert len(log.read_text().splitlines()) == 1

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import threading
 import weakref
+from asyncio import Future
 
 import pytest
 
@@ -106,3 +107,57 @@ def test_closed_threads_end() -> None:
     for thread in asyncio.run(run()):
         thread.join(10)
         assert not thread.is_alive()
+
+
+def hold(threads: Threads, guest: str, count: int, go: threading.Event) -> list[Future[bool]]:
+    return [threads.run_for(guest, go.wait, 10) for _ in range(count)]
+
+
+def test_guests_take_turns() -> None:
+    """Whoever comes with one job waits for one of another's hundred."""
+
+    async def run() -> list[str]:
+        threads, go, begun = Threads(1, "t"), threading.Event(), list[str]()
+        first = hold(threads, "a", 1, go)
+        many = [threads.run_for("a", begun.append, "a") for _ in range(100)]
+        few = [threads.run_for(guest, begun.append, guest) for guest in "bcb"]
+        go.set()
+        await asyncio.gather(*first, *many, *few)
+        threads.close()
+        return begun
+
+    begun = asyncio.run(run())
+    assert begun[:6] == ["a", "b", "c", "a", "b", "a"]
+    assert begun[6:] == ["a"] * 97
+
+
+def test_one_guest_has_no_more_than_its_share() -> None:
+    async def run() -> None:
+        threads, go = Threads(4, "t", share=2), threading.Event()
+        held = hold(threads, "a", 9, go)
+        assert await asyncio.wait_for(threads.run_for("b", lambda: 5), 10) == 5
+        assert await asyncio.wait_for(threads.run(lambda: 6), 10) == 6
+        assert threads._held == {"a": 2}
+        assert len(threads._idle) == 2
+        go.set()
+        assert await asyncio.gather(*held) == [True] * 9
+        assert not threads._held
+        assert not threads._waiting
+        assert len(threads._idle) == 4
+        threads.close()
+
+    asyncio.run(run())
+
+
+def test_jobs_that_wait_for_their_share_are_done_before_the_end() -> None:
+    async def run() -> None:
+        threads, go = Threads(3, "t", share=1), threading.Event()
+        held = hold(threads, "a", 3, go)
+        threads.close()
+        go.set()
+        assert await asyncio.gather(*held) == [True] * 3
+        for thread in threads._threads:
+            await asyncio.to_thread(thread.join, 10)
+            assert not thread.is_alive()
+
+    asyncio.run(run())

@@ -57,3 +57,19 @@ def test_a_scheme_that_is_none_is_passed_over(value: bytes) -> None:
 
 def test_a_unix_socket_has_a_name() -> None:
     assert read_visit({**scope(), "client": None}, ()).address == "unix"
+
+
+@pytest.mark.parametrize(
+    ("headers", "server", "host"),
+    [
+        ([(b"host", b"hg.example")], ("127.0.0.1", 8000), "hg.example"),
+        ([], ("127.0.0.1", 8000), "127.0.0.1:8000"),
+        ([(b"host", b"")], ("::1", 8000), "[::1]:8000"),
+        ([], ("/run/t.sock", None), "localhost"),
+        ([], None, "localhost"),
+    ],
+)
+def test_host_is_never_empty(
+    headers: list[tuple[bytes, bytes]], server: tuple[str, int | None] | None, host: str
+) -> None:
+    assert read_visit({**scope(*headers), "server": server}, ()).host == host

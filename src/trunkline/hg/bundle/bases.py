@@ -15,6 +15,7 @@ from itertools import chain
 from operator import ge
 
 from trunkline.hg.bundle.logs import NO_DELTA, Log
+from trunkline.hg.node import NULL_REV
 
 
 class Known:
@@ -54,6 +55,7 @@ class Bases:
     def choose(self, revs: Sequence[int], previous: int) -> list[int]:
         """For a run of the group's revisions; `previous` is the one sent before it."""
         chosen = self._log.bases(revs)
+        self._refuse_stray(revs, chosen)
         if not self._is_whole:
             befores = chain((previous,), revs)
             chosen = [
@@ -65,10 +67,15 @@ class Bases:
                 base if self._may_delta(rev, base) else -1
                 for rev, base in zip(revs, chosen, strict=True)
             ]
-        if any(map(ge, chosen, revs)):
-            rev, base = next(pair for pair in zip(revs, chosen, strict=True) if pair[1] >= pair[0])
-            raise self._log.revlog.fault(rev, f"is a delta against {base}")
+        self._refuse_stray(revs, chosen)
         return chosen
+
+    def _refuse_stray(self, revs: Sequence[int], bases: Sequence[int]) -> None:
+        """Raises: StoreError for a base that doesn't come before its revision."""
+        if any(map(ge, bases, revs)) or min(bases, default=NULL_REV) < NULL_REV:
+            pairs = zip(revs, bases, strict=True)
+            rev, base = next(pair for pair in pairs if not NULL_REV <= pair[1] < pair[0])
+            raise self._log.revlog.fault(rev, f"is a delta against {base}")
 
     def _is_there(self, base: int) -> bool:
         return base < 0 or bool(self._sent[base]) or base in self._known

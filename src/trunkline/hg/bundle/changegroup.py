@@ -110,7 +110,7 @@ class Changegroup:
             parse_hex(text): link for text, link in self._shadowed_manifests.items()
         }
         chosen = self._choose(log, named)
-        watch = self._shadows.watch if self._shadows else None
+        watch: Watch | None = self._shadows.watch if self._shadows else None
         if watch and not is_ascending(chosen.links):
             self._read_manifests(log, chosen)
             watch = None
@@ -122,7 +122,7 @@ class Changegroup:
         """
         texts = Texts(log.revlog)
         for rev, link in zip(chosen.revs, chosen.links, strict=True):
-            self._shadows.look(texts.text(rev), True, link)
+            self._shadows.look(log.revlog, rev, texts.text(rev), True, link)
 
     # -- files
 

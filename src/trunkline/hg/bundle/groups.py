@@ -16,8 +16,10 @@ from trunkline.hg.store.revlog import ColumnRevlog, Revlog
 
 BATCH: Final = 4096  # revisions whose heads are made at a time
 
-# (deltas, bases, links) -> the same deltas, looked at on their way out
-Watch = Callable[[Iterable[bytes], Iterable[int], Iterable[int]], Iterator[bytes]]
+# (revlog, revs, deltas, bases, links) -> the same deltas, looked at on their way out
+Watch = Callable[
+    [Revlog, Iterable[int], Iterable[bytes], Iterable[int], Iterable[int]], Iterator[bytes]
+]
 
 
 def write_group(
@@ -41,7 +43,7 @@ def write_group(
         chosen = bases.choose(some, previous) if bases else chain_bases(some, previous)
         chunks = deltas(log, texts, some, chosen)
         if watch:
-            chunks = watch(chunks, chosen, their_links)
+            chunks = watch(log.revlog, some, chunks, chosen, their_links)
         heads = log.heads(version, some, chosen, their_links, changelog)
         yield from packer.revisions(log.revlog, heads, chosen, chunks)
         previous = some[-1]

@@ -10,6 +10,7 @@ helptext/internals/ for nodemaps: revlogutils/nodemap.py (NodeMapDocket).
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import FileIO
@@ -48,6 +49,7 @@ CACHES: Final = (
 # the id and that revision's node follow.
 DOCKET: Final = Struct(">BBQQQQ")
 DOCKET_VERSION: Final = 1
+ID: Final = re.compile(rb"[0-9A-Za-z]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,7 @@ def nodemap_files(folder: StoreFolder, revlog: bytes, revisions: int) -> tuple[H
         return ()
     identity = docket[DOCKET.size : DOCKET.size + id_length]
     node = docket[DOCKET.size + id_length :][:node_length]
-    if version != DOCKET_VERSION or last >= revisions:
+    if version != DOCKET_VERSION or last >= revisions or not ID.fullmatch(identity):
         return ()
     if node_at(folder, revlog + b".i", last) != node:
         return ()

@@ -37,6 +37,11 @@ def find_bad_link(revlog: Revlog, links: Iterable[int], changesets: int) -> Stor
     return revlog.fault(rev, f"is of changeset {link}, which isn't there")
 
 
+def comes_first(parents: npt.NDArray[np.int32]) -> bool:
+    """Does each parent come before its revision?"""
+    return bool(((parents >= NULL_REV) & (parents < np.arange(len(parents)))).all())
+
+
 def pick_nodes(log: ColumnRevlog, revs: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     """A row of 20 bytes for each of `revs`; zeros for -1."""
     entries = np.frombuffer(log.index.raw, np.uint8, log.count * ENTRY_LENGTH)
@@ -149,6 +154,8 @@ class ColumnLog:
         links = revlog.index.linkrevs
         if len(links) and (links.min() < 0 or links.max() >= changesets):
             raise find_bad_link(revlog, links.tolist(), changesets)
+        if not comes_first(revlog.index.p1) or not comes_first(revlog.index.p2):
+            raise revlog.find_stray()
 
     def marked(self, marks: bytes, mark: int) -> list[int]:
         column = np.frombuffer(marks, np.uint8)

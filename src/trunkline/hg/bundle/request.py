@@ -20,6 +20,8 @@ from trunkline.hg.node import Node, parse_nodes
 
 NODES_LIMIT: Final = 1_000_000  # nodes in `heads` or in `common`
 NAMESPACES_LIMIT: Final = 64  # namespaces in `listkeys`; a client asks for three at most
+WORDS_LIMIT: Final = 1000  # words in `bundlecaps` or a list of patterns
+BUNDLECAPS_LIMIT: Final = 64 * 1024  # bytes; a client sends 500
 BUNDLE2: Final = b"bundle2="
 
 
@@ -60,7 +62,7 @@ def parse_getbundle(arguments: Mapping[bytes, bytes]) -> GetBundle:
     return GetBundle(
         heads=parse_limited(arguments[b"heads"]) if b"heads" in arguments else None,
         common=parse_limited(arguments.get(b"common", b"")),
-        bundlecaps=frozenset(parse_words(arguments.get(b"bundlecaps"))),
+        bundlecaps=parse_bundlecaps(arguments.get(b"bundlecaps")),
         cg=parse_flag(arguments.get(b"cg"), True),
         listkeys=parse_namespaces(arguments.get(b"listkeys")),
         bookmarks=parse_flag(arguments.get(b"bookmarks")),
@@ -86,7 +88,17 @@ def parse_limited(text: bytes) -> tuple[Node, ...]:
 
 
 def parse_words(text: bytes | None) -> tuple[bytes, ...]:
+    """Raises: PeerError past WORDS_LIMIT."""
+    if text is not None and text.count(b",") >= WORDS_LIMIT:
+        raise PeerError(f"getbundle: more than {WORDS_LIMIT} words in one argument")
     return () if text is None else tuple(text.split(b","))
+
+
+def parse_bundlecaps(text: bytes | None) -> frozenset[bytes]:
+    """Raises: PeerError past BUNDLECAPS_LIMIT, which bounds what is in the quoted ones, too."""
+    if text is not None and len(text) > BUNDLECAPS_LIMIT:
+        raise PeerError(f"getbundle: more than {BUNDLECAPS_LIMIT} bytes of bundlecaps")
+    return frozenset(parse_words(text))
 
 
 def parse_namespaces(text: bytes | None) -> tuple[bytes, ...]:

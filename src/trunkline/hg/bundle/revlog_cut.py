@@ -35,19 +35,19 @@ def is_inline(start: bytes) -> bool:
     return len(start) > 1 and bool(start[1] & FLAG_INLINE >> 16)
 
 
-def cut_revlog(descriptor: int, changesets: int) -> Cut:
+def cut_revlog(descriptor: int, changesets: int, path: str) -> Cut:
     """What belongs to the first `changesets` changesets, of the index file as it is now.
 
     Only revisions at the end are dropped, as Mercurial does: a link revision in the middle may
-    be larger than a later one.
+    be larger than a later one. Raises: StoreError.
     """
     start = os.pread(descriptor, 4, 0)
     if len(start) < 4:
         return NOTHING
-    return (_cut_inline if is_inline(start) else _cut_split)(descriptor, changesets)
+    return (_cut_inline if is_inline(start) else _cut_split)(descriptor, changesets, path)
 
 
-def _cut_split(descriptor: int, changesets: int) -> Cut:
+def _cut_split(descriptor: int, changesets: int, path: str) -> Cut:
     revisions = os.fstat(descriptor).st_size // ENTRY_LENGTH
     while revisions:
         first = max(0, revisions - BATCH)
@@ -56,6 +56,7 @@ def _cut_split(descriptor: int, changesets: int) -> Cut:
         while revisions > first:
             at = (revisions - 1 - first) * ENTRY_LENGTH
             offset, length, linkrev = PLACE.unpack_from(entries, at)
+            refuse_negative(length, path, (revisions - 1) * ENTRY_LENGTH)
             if linkrev < changesets:
                 # The header stands where the offset of revision 0 would: it is 0.
                 end = length + (offset >> 16 if revisions > 1 else 0)
@@ -64,19 +65,26 @@ def _cut_split(descriptor: int, changesets: int) -> Cut:
     return NOTHING
 
 
-def _cut_inline(descriptor: int, changesets: int) -> Cut:
+def _cut_inline(descriptor: int, changesets: int, path: str) -> Cut:
     size = os.fstat(descriptor).st_size
     kept = Cut(0, 0, None)
     revisions = at = 0
     while len(entry := os.pread(descriptor, ENTRY_LENGTH, at)) == ENTRY_LENGTH:
         _offset, length, linkrev = PLACE.unpack_from(entry)
+        refuse_negative(length, path, at)
         at += ENTRY_LENGTH + length
-        if length < 0 or at > size:
+        if at > size:
             break
         revisions += 1
         if linkrev < changesets:
             kept = Cut(revisions, at, None)
     return kept
+
+
+def refuse_negative(length: int, path: str, at: int) -> None:
+    """Raises: StoreError."""
+    if length < 0:
+        raise StoreError("a stored length below zero", path, at)
 
 
 def data_end(descriptor: int, size: int) -> int:
@@ -85,7 +93,9 @@ def data_end(descriptor: int, size: int) -> int:
     if not revisions or is_inline(os.pread(descriptor, 4, 0)):
         return 0
     entry = os.pread(descriptor, ENTRY_LENGTH, (revisions - 1) * ENTRY_LENGTH)
-    offset, length, _linkrev = PLACE.unpack(entry[: PLACE.size])
+    if len(entry) < ENTRY_LENGTH:
+        return 0  # it became shorter: who reads it is told
+    offset, length, _linkrev = PLACE.unpack_from(entry)
     return int(length) + (offset >> 16 if revisions > 1 else 0)
 
 

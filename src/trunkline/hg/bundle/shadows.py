@@ -14,8 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from trunkline.errors import StoreError
 from trunkline.hg.node import format_hex
 from trunkline.hg.store import manifest
+from trunkline.hg.store.manifest import ManifestLine
+from trunkline.hg.store.revlog import Revlog
 
 FEW: Final = 4  # candidates that are searched for one by one
 
@@ -43,17 +46,29 @@ class Shadows:
         return self._found.get(path, {})
 
     def watch(
-        self, deltas: Iterable[bytes], bases: Iterable[int], links: Iterable[int]
+        self,
+        log: Revlog,
+        revs: Iterable[int],
+        deltas: Iterable[bytes],
+        bases: Iterable[int],
+        links: Iterable[int],
     ) -> Iterator[bytes]:
-        """The deltas of manifests as they are, looked at on their way out."""
-        for delta, base, link in zip(deltas, bases, links, strict=True):
-            self.look(delta, base < 0, link)
+        """The deltas of manifests as they are, looked at on their way out. Raises: StoreError."""
+        for rev, delta, base, link in zip(revs, deltas, bases, links, strict=True):
+            self.look(log, rev, delta, base < 0, link)
             yield delta
 
-    def look(self, delta: bytes, is_full: bool, link: int) -> None:
+    def look(self, log: Revlog, rev: int, delta: bytes, is_full: bool, link: int) -> None:
+        """At what the changeset `link` brings of manifest `rev`. Raises: StoreError."""
         if not self._may_hold(delta):
             return
-        for line in manifest.lines(delta) if is_full else manifest.delta_lines(delta):
+        try:
+            self._find(manifest.lines(delta) if is_full else manifest.delta_lines(delta), link)
+        except StoreError as error:
+            raise log.fault_in_text(rev, error.text) from None
+
+    def _find(self, lines: Iterable[ManifestLine], link: int) -> None:
+        for line in lines:
             if line.node in self._candidates.get(line.path, ()):
                 found = self._found.setdefault(line.path, {})
                 found[line.node] = min(link, found.get(line.node, link))

@@ -132,7 +132,11 @@ class Lister:
         journal = folder.journal()
         changelog = self._cut(CHANGELOG)
         if changelog.revisions != self._changesets:
-            raise StoreError("fewer changesets than the snapshot has", folder.join(CHANGELOG))
+            raise StoreError(
+                "fewer changesets than the snapshot has",
+                folder.join(CHANGELOG),
+                changelog.index_size,
+            )
         is_at_snapshot = before.changelog is None or before.changelog[1] == changelog.index_size
         # A changelog that has grown already doesn't tell any more since when.
         since = written_at(before) if is_at_snapshot else 0
@@ -195,7 +199,7 @@ class Lister:
         except OSError as error:
             raise self._folder.fault(path, error) from None
         try:
-            return cut_revlog(descriptor, self._changesets)
+            return cut_revlog(descriptor, self._changesets, self._folder.join(path))
         finally:
             os.close(descriptor)
 

@@ -74,9 +74,9 @@ class StoreFolder:
 
     def refuse_links(self, paths: Iterable[bytes]) -> None:
         """None of these files stands behind a symlink. Raises: StoreError."""
-        check = Folders(self.path, self.descriptor).check
-        for path in paths:
-            check(path)
+        folders = Folders(self.path, self.descriptor)
+        for folder in {path.rpartition(b"/")[0] for path in paths}:
+            folders.check_folder(folder)
 
     def state(self) -> StoreState:
         changelog = self.stat(CHANGELOG)
@@ -103,7 +103,7 @@ class StoreFolder:
         lengths: dict[bytes, int] = {}
         for line in data.split(b"\n")[:-1]:
             name, _, length = line.partition(b"\0")
-            if length.isdigit():
+            if length.isdigit() and len(length) < 20:
                 lengths[name] = int(length)
         return lengths
 

@@ -14,6 +14,7 @@ from trunkline.errors import StoreError
 from trunkline.hg.bundle.revlog_cut import data_end, is_inline, join_inline
 from trunkline.hg.bundle.store_files import Listing
 from trunkline.hg.bundle.store_folder import INDEX, INLINE, READ, Files
+from trunkline.hg.store.index import parse_header
 
 if TYPE_CHECKING:
     from trunkline.hg.store.snapshot import Snapshot
@@ -68,7 +69,8 @@ def read_with_care(
     listing: Listing, name: bytes, path: bytes, size: int, kind: int, file: int
 ) -> Iterator[bytes]:
     """A large file, or one that isn't what it was. Raises: StoreError, OSError."""
-    if kind == INLINE and not is_inline(os.pread(file, 4, 0)):
+    if kind == INLINE and not is_inline(start := os.pread(file, 4, 0)):
+        parse_header(start, listing.folder.join(path))
         yield join_again(listing, name, size, file)
         return
     at = 0

@@ -218,4 +218,10 @@ def close_shared_pool() -> None:
         _shared.pop().close()
 
 
+def interrupt_shared_pool(seconds: float) -> None:
+    """The same for a worker that is cut off itself: `hg` has `seconds` to roll back and unlock."""
+    for pool in _shared:
+        pool.interrupt(seconds)
+
+
 os.register_at_fork(after_in_child=_shared.clear)

@@ -41,6 +41,7 @@ class CommandServer:
         self._lock = threading.Lock()
         self._process: Process | None = None
         self._runs = 0
+        self._is_closed = False
 
     def run(self, arguments: Sequence[bytes]) -> Ran:
         """Raises: StoreError when two processes in a row fail, ProcessSilent when one hangs."""
@@ -63,7 +64,13 @@ class CommandServer:
         with self._lock:
             self._drop()
 
-    close = restart
+    def close(self) -> None:
+        """For good. Whoever waits for an answer waits no longer."""
+        self._is_closed = True
+        process = self._process
+        if process is not None:
+            process.interrupt()
+        self.restart()
 
     def _drop(self) -> None:
         if self._process is not None:
@@ -93,6 +100,8 @@ class CommandServer:
                 raise StoreError(f"Mercurial's output passed {OUTPUT_LIMIT} bytes")
 
     def _start(self) -> Process:
+        if self._is_closed:
+            raise StoreError("the server is being stopped", self._hg)
         self._process = process = Process(
             [self._hg, "serve", "--cmdserver", "pipe"],
             child_environment(),

@@ -111,18 +111,38 @@ class ConfigReader:
             raise StoreError(cached.answer)
         return cached.answer
 
+    def kept(self, root: str, overrides: Sequence[str] = ()) -> HgConfig | None:
+        """What `read` would give, where some stats are enough to say so. Waits for nobody."""
+        if not self._base_lock.acquire(blocking=False):
+            return None
+        try:
+            is_base_good = self._is_current(self._base, _environment())
+            generation = self._base.generation
+        finally:
+            self._base_lock.release()
+        with self._lock:
+            cached = self._cache.get((root, tuple(overrides)))
+        if not is_base_good or cached is None or cached.base != generation:
+            return None
+        if isinstance(cached.answer, str) or sign(cached.watched) != cached.signature:
+            return None
+        return cached.answer
+
     def close(self) -> None:
         self._server.close()
 
+    @staticmethod
+    def _is_current(base: _Base, environment: tuple[str | None, ...]) -> bool:
+        return (
+            bool(base.generation)
+            and base.environment == environment
+            and base.signature == sign(base.watched)
+        )
+
     def _base_generation(self) -> int:
         with self._base_lock:
-            base = self._base
-            environment = tuple(os.environ.get(name) for name in _NAMES_FILES)
-            if (
-                base.generation
-                and base.environment == environment
-                and base.signature == sign(base.watched)
-            ):
+            base, environment = self._base, _environment()
+            if self._is_current(base, environment):
                 return base.generation
             told = run_once(self.hg, [b"config", b"--debug"])
             if told.status != 0:
@@ -190,6 +210,11 @@ def read_config(root: str, overrides: Sequence[str] = (), hg: str | None = None)
     return config_reader(hg).read(os.path.abspath(root), overrides)
 
 
+def kept_config(root: str, overrides: Sequence[str] = (), hg: str | None = None) -> HgConfig | None:
+    """The same, if it was read before and a few stats show that it still holds; else None."""
+    return config_reader(hg).kept(os.path.abspath(root), overrides)
+
+
 def read_base_config(overrides: Sequence[str] = (), hg: str | None = None) -> HgConfig:
     """What every repository starts from: the system's and the user's files. Raises: StoreError."""
     arguments = [b"--cwd", b"/", *_question(overrides)]
@@ -225,6 +250,10 @@ def _question(overrides: Sequence[str]) -> list[bytes]:
     for override in overrides:
         arguments += [b"--config", os.fsencode(override)]
     return arguments
+
+
+def _environment() -> tuple[str | None, ...]:
+    return tuple(os.environ.get(name) for name in _NAMES_FILES)
 
 
 def _base_files(output: bytes) -> Iterator[str]:

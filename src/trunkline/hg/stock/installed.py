@@ -33,7 +33,7 @@ def _find_unnamed(beside: str, path: str | None) -> str:
     if found is None:
         raise StoreError(
             "Mercurial is missing: no `hg` beside Python or in PATH"
-            " (install it with `pip install mercurial`, or name it in the settings)"
+            " (install it with `pip install mercurial`)"
         )
     return os.path.abspath(found)
 

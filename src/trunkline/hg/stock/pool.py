@@ -17,7 +17,8 @@ from trunkline.hg.stock.installed import child_environment, find_hg
 from trunkline.hg.stock.process import Process
 from trunkline.hg.stock.stdio import StdioServer
 
-CLOSE_SECONDS = 10.0  # for a process to end by itself when its stdin is closed
+CLOSE_SECONDS = 5.0  # for processes to end by themselves when their stdin is closed
+POLL_SECONDS = 0.02
 
 # Given before the operator's own overrides, so those win.
 _CONFIG = (
@@ -138,20 +139,33 @@ class Pool:
             self._leaving.clear()
             self._changed.notify_all()
             reaper = self._reaper
-        for server in leaving:
-            server.process.finish(CLOSE_SECONDS)
         for server in held:
-            server.process.terminate(CLOSE_SECONDS)
+            server.process.interrupt()
+        deadline = time.monotonic() + CLOSE_SECONDS
+        for server in leaving:
+            server.process.finish(max(0.0, deadline - time.monotonic()))
+        for server in held:
+            server.process.terminate(max(0.0, deadline - time.monotonic()))
         if reaper is not None:
             reaper.join()
+
+    def interrupt(self, seconds: float) -> None:
+        """SIGTERM to all, and wait for their end, but no longer than that."""
+        for server in self._all():
+            server.process.interrupt()
+        deadline = time.monotonic() + seconds
+        while self.pids and time.monotonic() < deadline:
+            time.sleep(POLL_SECONDS)
 
     @property
     def pids(self) -> set[int]:
         """Of the processes that run now."""
+        return {server.process.pid for server in self._all() if server.process.is_running}
+
+    def _all(self) -> list[StdioServer]:
         with self._changed:
             idle = [server for servers in self._idle.values() for server in servers]
-            servers = (*idle, *self._held, *self._leaving)
-            return {s.process.pid for s in servers if s.process.is_running}
+            return [*idle, *self._held, *self._leaving]
 
     # Taking and starting
 
@@ -264,7 +278,7 @@ class Pool:
                 leaving, self._leaving = self._leaving, []
             for server in leaving:
                 with contextlib.suppress(OSError):
-                    server.process.finish(CLOSE_SECONDS)
+                    server.process.finish(0.0 if self._is_closed else CLOSE_SECONDS)
 
     def _expire(self) -> None:
         oldest = time.monotonic() - self.limits.idle_seconds

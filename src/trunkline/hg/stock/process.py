@@ -219,9 +219,13 @@ class Process:
             self._child.wait(TERMINATE_SECONDS)
         return self.kill()
 
-    def terminate(self, seconds: float) -> None:
-        """From another thread than the one that uses it, which finds the pipes at their end."""
+    def interrupt(self) -> None:
+        """SIGTERM, for any thread: the one that uses it finds the pipes at their end."""
         self._signal(signal.SIGTERM)
+
+    def terminate(self, seconds: float) -> None:
+        """The same; it is reaped on return."""
+        self.interrupt()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._child.wait(seconds)
         self._signal(signal.SIGKILL)
@@ -238,6 +242,7 @@ class Process:
         if self._child.poll() is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._child.pid, number)
+                os.killpg(self._child.pid, signal.SIGCONT)  # one that is stopped heeds no SIGTERM
 
     def _close(self) -> int:
         with contextlib.suppress(OSError, ValueError):

@@ -168,5 +168,5 @@ def read_texts(codes: Codes, names: dict[bytes, int], changelog: Changelog) -> N
     """Raises: StoreError."""
     revs: Iterable[int] = np.flatnonzero(codes == UNKNOWN).tolist()
     for rev, text in zip(revs, changelog.texts(revs), strict=True):
-        branch, is_closed = parse_branch_and_closed(text)
+        branch, is_closed = changelog.parsed(rev, text, parse_branch_and_closed)
         codes[rev] = names.setdefault(branch, len(names)) | (CLOSED if is_closed else 0)

@@ -68,6 +68,8 @@ def attempt(repository: Repository, previous: Snapshot | None, is_last: bool) ->
         raise Moved
     if changelog.index.is_cut:
         refuse_cut(layout, before, changelog)
+    if previous is None or previous.changelog is not changelog:
+        changelog.check_parents()
     if previous is not None and previous.is_of(changelog, files):
         previous.move_to(before)
         return previous

@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, NamedTuple, TypeVar
 
+import numpy as np
+
 from trunkline.errors import StoreError
-from trunkline.hg.node import NULL_NODE, Node
+from trunkline.hg.node import NULL_NODE, NULL_REV, Node
 from trunkline.hg.store.index import ENTRY_LENGTH, ColumnIndex
-from trunkline.hg.store.revlog import ColumnRevlog, parse_columns, read_whole
+from trunkline.hg.store.revlog import ColumnRevlog, parse_columns
 
 T = TypeVar("T")
 
@@ -67,8 +69,19 @@ class Changelog(ColumnRevlog):
     def manifest_and_files(self, rev: int) -> ManifestAndFiles:
         return self._parsed(rev, parse_manifest_and_files)
 
+    def check_parents(self) -> None:
+        """That each parent comes before its child: all walks rely on it. Raises: StoreError."""
+        below = np.arange(self.count, dtype=np.int32)
+        for column in (self.index.p1, self.index.p2):
+            bad = np.flatnonzero((column < NULL_REV) | (column >= below))
+            if len(bad):
+                raise self.fault(int(bad[0]), "has a parent that doesn't come before it")
+
     def _parsed(self, rev: int, parse: Callable[[bytes], T]) -> T:
-        text = self.text(rev)
+        return self.parsed(rev, self.text(rev), parse)
+
+    def parsed(self, rev: int, text: bytes, parse: Callable[[bytes], T]) -> T:
+        """What `parse` makes of the text of `rev`. Raises: StoreError."""
         try:
             return parse(text)
         except StoreError as error:
@@ -98,15 +111,6 @@ def parse_changelog(data: bytes, path: str, previous: Changelog | None = None) -
             return previous
         index.learn(previous.index)
     return Changelog(path, index, data)
-
-
-def open_changelog(path: str) -> Changelog:
-    """The changelog as the file is now; a missing one is empty. Raises: StoreError."""
-    try:
-        data = read_whole(path)
-    except FileNotFoundError:
-        data = b""
-    return parse_changelog(data, path)
 
 
 def cut_changelog(changelog: Changelog, count: int) -> Changelog:

@@ -19,7 +19,7 @@ from typing import Final
 
 from trunkline.hg.store.revlog import read_whole
 
-_LENGTH: Final = re.compile(rb"^(00changelog\.[id]|obsstore)\0(\d+)$", re.MULTILINE)
+_LENGTH: Final = re.compile(rb"^(00changelog\.[id]|obsstore)\0(\d{1,19})$", re.MULTILINE)
 # Place "" or "store" is the store, "plain" is `.hg`.
 _BACKUP: Final = re.compile(
     rb"^(?:(store|)\0(phaseroots|bookmarks|00changelog\.i)|plain\0(bookmarks))\0([^\0\n]*)\0",

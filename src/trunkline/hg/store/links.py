@@ -48,9 +48,10 @@ class Folders:
         """
         folder = path.rpartition(b"/")[0]
         if folder not in self._sound:
-            self._look(folder)
+            self.check_folder(folder)
 
-    def _look(self, folder: bytes) -> None:
+    def check_folder(self, folder: bytes) -> None:
+        """That it and those it is in are plain. Raises: StoreError."""
         so_far = b""
         for name in folder.split(b"/"):
             so_far = so_far + b"/" + name if so_far else name

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 from mercurial import policy
 
 from trunkline.errors import StoreError
-from trunkline.hg.node import Node
+from trunkline.hg.node import NULL_NODE, Node
 
 FIXED_0: Final = struct.Struct(">BIB20s")
 FIXED_1: Final = struct.Struct(">IdhHBBB")
@@ -55,9 +55,12 @@ def parse_markers(data: bytes, path: str | None = None) -> list[Marker]:
     if version not in READERS:
         raise StoreError(f"obsolescence markers of unknown version {version}", path, 0)
     try:
-        return [Marker(*fields) for fields in READERS[version](data)]
+        markers = [Marker(*fields) for fields in READERS[version](data)]
     except (ValueError, struct.error):
         raise find_damage(data, path) from None
+    if any(NULL_NODE in marker.successors for marker in markers):
+        raise find_damage(data, path)
+    return markers
 
 
 def find_damage(data: bytes, path: str | None) -> StoreError:
@@ -65,7 +68,10 @@ def find_damage(data: bytes, path: str | None) -> StoreError:
     at, read_one = 1, ONE_READERS[data[0]]
     try:
         while at < len(data):
-            _, at = read_one(data, at)
+            fields, after = read_one(data, at)
+            if NULL_NODE in fields[1]:
+                return StoreError("a marker whose successor is the null changeset", path, at)
+            at = after
     except (ValueError, struct.error) as error:
         return StoreError(f"an obsolescence marker can't be read ({error})", path, at)
     return StoreError("obsolescence markers can't be read", path)

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Final
 
-from trunkline.errors import StoreError
-from trunkline.hg.node import NULL_NODE, Node
+from trunkline.hg.node import Node
 from trunkline.hg.store.marker import Marker, format_markers, parse_markers
 
 PUSHKEY_LIMIT: Final = 5300  # bytes before base85, so that a value fits old servers' headers
@@ -31,10 +30,7 @@ class ObsMarkers:
     @cached_property
     def all(self) -> list[Marker]:
         """In the file's order. Raises: StoreError."""
-        markers = parse_markers(self.data, self._path) if self else []
-        if any(NULL_NODE in marker.successors for marker in markers):
-            raise StoreError("a marker whose successor is the null changeset", self._path)
-        return markers
+        return parse_markers(self.data, self._path) if self else []
 
     @cached_property
     def by_predecessor(self) -> dict[Node, list[Marker]]:

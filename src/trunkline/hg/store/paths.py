@@ -16,13 +16,13 @@ from collections.abc import Callable, Collection
 from enum import Enum
 from functools import lru_cache
 from hashlib import sha1
+from posixpath import splitext
 from typing import Any, Final
 
 from mercurial import policy
 
 PATH_LIMIT: Final = 120  # bytes of an encoded path that isn't hashed
-HASHED_PART: Final = 8  # bytes kept of each directory of a hashed path
-HASHED_DIRECTORIES: Final = 8 * (HASHED_PART + 1) - 4  # bytes of all of them, slashes included
+HASHED_FOLDERS: Final = 68  # bytes of a hashed path's folders, slashes between them included
 
 _MARKED_DIRECTORY: Final = re.compile(rb"\.(hg|i|d)/")
 _ESCAPED: Final = re.compile(rb'[\x00-\x1f\x7e-\xff\\:*?"<>|A-Z_]')
@@ -30,6 +30,7 @@ _RESERVED: Final = re.compile(rb'[\x00-\x1f\x7e-\xff\\:*?"<>|]')
 # A part of a path that Windows can't take: at its end, or as its name before the first dot.
 _BAD_END: Final = re.compile(rb"[. ](?=/|\Z)")
 _DEVICE: Final = re.compile(rb"(?:(?<=/)|\A)(aux|con|prn|nul|com[1-9]|lpt[1-9])(?=[./]|\Z)")
+_LONG_NAME: Final = re.compile(rb"([^/]{8})[^/]+")  # what a hashed path keeps of a folder's name
 _BAD_START: Final = re.compile(rb"(?:(?<=/)|\A)[. ]")
 
 
@@ -103,24 +104,26 @@ def _mask_device(match: re.Match[bytes]) -> bytes:
 
 
 def hash_path(path: bytes, is_dotencode: bool) -> bytes:
-    """`dh/` and the start of the names, for a path (directories marked) that is too long."""
-    digest = sha1(path, usedforsecurity=False).hexdigest().encode()
-    parts = mask_parts(lower_path(path[5:]), is_dotencode).split(b"/")
-    name = parts.pop()
-    directories = b"dh/"
-    length = 0
-    for part in parts:
-        short = part[:HASHED_PART]
-        if short[-1] in b". ":
-            short = short[:-1] + b"_"
-        length += len(short) + (1 if length else 0)
-        if length > HASHED_DIRECTORIES:
-            break
-        directories += short + b"/"
-    dot = name.rfind(b".")
-    extension = name[dot:] if name[: max(dot, 0)].strip(b".") else b""
-    space = max(0, PATH_LIMIT - len(directories) - len(digest) - len(extension))
-    return directories + name[:space] + digest + extension
+    """The name of a path (directories marked) that would be too long, told apart by its hash.
+
+    Wire: `dh/`, the folders' names shortened, as much of the file's own name as there is room for,
+          SHA-1 of the whole path in hex, the file's extension.
+    """
+    _top, _, below = path.partition(b"/")
+    readable = mask_parts(lower_path(below), is_dotencode)
+    folders, slash, name = readable.rpartition(b"/")
+    start = b"dh/" + shorten_folders(folders) + slash
+    extension = splitext(name)[1]
+    end = sha1(path, usedforsecurity=False).hexdigest().encode() + extension
+    return start + name[: max(0, PATH_LIMIT - len(start) - len(end))] + end
+
+
+def shorten_folders(folders: bytes) -> bytes:
+    """The start of each name, as far as whole ones fit; none ends so that Windows drops it."""
+    short = _BAD_END.sub(b"_", _LONG_NAME.sub(rb"\1", folders))
+    if len(short) <= HASHED_FOLDERS:
+        return short
+    return short[: short.rindex(b"/", 0, HASHED_FOLDERS + 1)]
 
 
 def _hybrid(path: bytes, is_dotencode: bool) -> bytes:
@@ -141,10 +144,20 @@ def encode_dotencode(path: bytes) -> bytes:
 
 # The most common one is asked for every file of a clone: Mercurial's C code is ten times as fast.
 _parsers: Any = policy.importmod("parsers")
+_native: Final[Callable[[bytes], bytes]] = getattr(_parsers, "pathencode", encode_dotencode)
+
+
+def encode_natively(path: bytes) -> bytes:
+    """Hashed names come out of C without the NUL that Python has behind every `bytes`, so that one
+    in four can't be opened ("embedded null character"): a copy has it.
+    """
+    encoded = _native(path)
+    return bytes(memoryview(encoded)) if encoded.startswith(b"dh/") else encoded
+
 
 ENCODERS: Final[dict[PathEncoding, Callable[[bytes], bytes]]] = {
     PathEncoding.PLAIN: mark_directories,
     PathEncoding.ESCAPED: escape_path,
     PathEncoding.HYBRID: encode_hybrid,
-    PathEncoding.DOTENCODE: getattr(_parsers, "pathencode", encode_dotencode),
+    PathEncoding.DOTENCODE: encode_natively,
 }

@@ -50,9 +50,9 @@ class Repository:
         """The state of now: the last one if no file that matters has moved (a dozen stats), else
         a new one. Raises: StoreError, NotNative.
         """
-        snapshot = self._snapshot
-        if snapshot is not None and self._is_current(snapshot):
-            return snapshot
+        kept = self.kept_snapshot()
+        if kept is not None:
+            return kept
         with self._lock:
             snapshot = self._snapshot
             if snapshot is not None and self._is_current(snapshot):  # another thread was faster
@@ -62,6 +62,13 @@ class Repository:
                 self._layout, self._layout_stamps = self._load_layout()
             self._snapshot = take(self, self._snapshot)
             return self._snapshot
+
+    def kept_snapshot(self) -> Snapshot | None:
+        """The last one, if it is the state of now; None where only `snapshot` can tell, which may
+        have to read, and to wait for who writes.
+        """
+        snapshot = self._snapshot
+        return snapshot if snapshot is not None and self._is_current(snapshot) else None
 
     def _is_current(self, snapshot: Snapshot) -> bool:
         return snapshot.is_current() and stamp_layout(self._layout) == self._layout_stamps

@@ -109,6 +109,8 @@ def read_source_path(hg_path: str, is_relative: bool) -> str:
         text = os.fsdecode(read_whole(hg_path + "/sharedpath")).rstrip("\n")
     except FileNotFoundError:
         raise StoreError("a share without a source", hg_path + "/sharedpath") from None
+    if not text or "\0" in text:
+        raise StoreError("not a path", hg_path + "/sharedpath", 0)
     path = os.path.realpath(os.path.join(hg_path, text) if is_relative else text)
     if not os.path.isdir(path):
         raise StoreError(f"the share's source isn't there: {path}", hg_path + "/sharedpath")

@@ -213,8 +213,11 @@ class Revlog:
         return StoreError(f"revision {rev}: {text}", self.data_path, self.start(rev))
 
     def find_stray(self) -> StoreError:
-        """Which revision has a parent or base that isn't there or doesn't come before it."""
+        """Which revision has a parent or base that isn't there or doesn't come before it, or less
+        than nothing stored."""
         for rev, row in enumerate(self.rows()):
+            if row[1] < 0:
+                return self.fault(rev, "has a stored length below zero")
             if not all(NULL_REV <= parent < rev for parent in row[5:7]):
                 return self.fault(rev, "has a parent that isn't there")
             if not NULL_REV <= row[3] <= rev:

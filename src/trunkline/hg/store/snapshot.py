@@ -175,13 +175,22 @@ class Snapshot:
         if manifest is None or not manifest.is_sound():
             manifest = reopen(self.layout.store_path, name, open_columns, path, count)
         if manifest is None:
-            # Changesets may all be without a file, and then there is none.
-            changelog = self.changelog
-            revs = range(changelog.count)
-            if any(changelog.manifest_and_files(rev).manifest != NULL_NODE for rev in revs):
-                raise StoreError("no manifest", path)
-            return ColumnRevlog(path, ColumnIndex(b"", Header(False, True)))
+            manifest = ColumnRevlog(path, ColumnIndex(b"", Header(False, True)))
+        self._check_manifest(manifest)
         return manifest
+
+    def _check_manifest(self, manifest: ColumnRevlog) -> None:
+        """That it isn't cut, at the end of an entry. (Where no changeset has a file there is none.)
+
+        Raises: StoreError.
+        """
+        changelog = self.changelog
+        revs = range(changelog.count)
+        for rev in revs[-1:] if manifest.count else revs:
+            node = changelog.manifest_and_files(rev).manifest
+            if node != NULL_NODE and manifest.index.raw.rfind(node) < 0:
+                text = f"the manifest of changeset {rev} isn't there"
+                raise StoreError(text, manifest.path, manifest.index.end)
 
     def filelog(self, path: bytes, is_sparse: bool = False) -> Revlog | None:
         """The revisions of one tracked file; None when it never had any. `is_sparse`: only few of

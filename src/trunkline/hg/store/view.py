@@ -26,6 +26,7 @@ from trunkline.hg.store.marker import Marker
 from trunkline.hg.store.phases import DRAFT, PUBLIC
 from trunkline.hg.store.tags import read_tags
 from trunkline.hg.store.visibility import filtered_revs
+from trunkline.work import Work
 
 if TYPE_CHECKING:
     from trunkline.hg.store.snapshot import Snapshot
@@ -54,14 +55,7 @@ class View:
 
     @cached_property
     def graph(self) -> Graph:
-        """Raises: StoreError."""
         index = self.snapshot.changelog.index
-        below = np.arange(index.count, dtype=np.int32)
-        for column in (index.p1, index.p2):
-            bad = np.flatnonzero((column < NULL_REV) | (column >= below))
-            if len(bad):
-                text = "has a parent that doesn't come before it"
-                raise self.snapshot.changelog.fault(int(bad[0]), text)
         return Graph(index.p1, index.p2, self.filtered)
 
     def rev(self, node: bytes) -> Rev | None:
@@ -146,10 +140,13 @@ class View:
         """Branch -> its heads, closed ones too, as the `branchmap` command tells them."""
         return {name: self.nodes(revs) for name, revs in self.branch_map.heads.items()}
 
-    def between(self, pairs: Iterable[tuple[Node, Node]], work: Work) -> list[list[Node]]:
+    def between(
+        self, pairs: Iterable[tuple[Node, Node]], work: Work | None = None
+    ) -> list[list[Node]]:
         """For each (top, bottom): the changesets at 1, 2, 4, 8 ... steps down from the top along
         first parents, until the bottom or a root. Raises: PeerError, ClientGone.
         """
+        work = work or Work()
         return [self._between(top, bottom, work) for top, bottom in pairs]
 
     def _between(self, top: Node, bottom: Node, work: Work) -> list[Node]:

@@ -46,7 +46,8 @@ def unresolved_sides(new: bytes, old: bytes, parents: Parents, hg_path: str) -> 
 
     `new` and `old`: what the two files hold. Raises: StoreError.
     """
-    records = parse_records(new)
+    path = hg_path + "/merge/state2"
+    records = parse_records(new, path)
     older = parse_old_records(old)
     if any(record not in without_other_nodes(records) for record in older):
         other = parents.p2 if parents.p2 != NULL_NODE else parents.p1
@@ -56,16 +57,16 @@ def unresolved_sides(new: bytes, old: bytes, parents: Parents, hg_path: str) -> 
     try:
         return [parse_hex(data) for kind, data in records if kind in b"LO"]
     except PeerError:
-        raise StoreError("a merge state without its nodes", hg_path) from None
+        raise StoreError("a merge state without its nodes", path, 0) from None
 
 
-def parse_records(data: bytes) -> Records:
+def parse_records(data: bytes, path: str | None = None) -> Records:
     """Raises: StoreError."""
     records: Records = []
     at = 0
     while at < len(data):
         if at + 5 > len(data):
-            raise StoreError("a merge state is cut short", None, at)
+            raise StoreError("a merge state is cut short", path, at)
         kind, (length,) = data[at], LENGTH.unpack_from(data, at + 1)
         record = data[at + 5 : at + 5 + length]
         if kind == ord("t"):  # written so that hg before 3.7 passes over it

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trunkline.errors import PeerError
+from trunkline.errors import PeerError, StoreError
 from trunkline.hg.wire.arguments import command_name, parse_query
 from trunkline.hg.wire.bridged import extension_command
 from trunkline.hg.wire.command import Command
@@ -68,6 +68,9 @@ def answer(served: Served, request: Request, state: State | None = None) -> Answ
         made = format_reply(exchange, command, run(exchange, command, exchange.sent))
     except PeerError as failure:
         return format_failure(command, failure)
+    except StoreError as failure:
+        failure.command = command.name.decode() if command else ""
+        raise
     keep(exchange, made)
     return made
 

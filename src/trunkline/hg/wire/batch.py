@@ -13,6 +13,7 @@ from trunkline.errors import PeerError
 
 REPLY_LIMIT = 64 * 1024 * 1024  # bytes of all replies of one batch
 BATCH_LIMIT = 20_000  # commands in one batch; a `pull -r` sends one lookup for each revision
+BATCH_ARGUMENTS_LIMIT = 20_000  # arguments beyond the first of each command, in one batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,8 @@ def parse_calls(text: bytes) -> list[Call]:
     calls = text.split(b";", BATCH_LIMIT)
     if len(calls) > BATCH_LIMIT:
         raise PeerError(f"batch: more than {BATCH_LIMIT} commands")
+    if text.count(b",") > BATCH_ARGUMENTS_LIMIT:
+        raise PeerError(f"batch: more than {BATCH_ARGUMENTS_LIMIT} arguments")
     return [parse_call(call) for call in calls]
 
 

@@ -19,8 +19,8 @@ def branches(exchange: Exchange, arguments: Arguments) -> Text:
 
 
 def between(exchange: Exchange, arguments: Arguments) -> Text:
-    """A line for each pair."""
-    found = exchange.view.between(read_pairs(exchange, arguments))
+    """A line for each pair. Raises: PeerError past what one request may walk; ClientGone."""
+    found = exchange.view.between(read_pairs(exchange, arguments), exchange.request.work)
     return Text(b"".join(format_nodes(nodes) + b"\n" for nodes in found))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from trunkline.errors import PeerError
+from trunkline.work import Work
 
 POST_ARGUMENTS_LIMIT = 16 * 1024 * 1024  # bytes; 400,000 nodes of a `known`
 POST_ARGUMENTS_HEADER = b"x-hgargs-post"
@@ -16,6 +17,7 @@ class Request:
     """`body` is what `post_arguments_length` asks for, `payload` the rest of the body.
 
     `may_push` is the door's decision; `user`, `address` and `scheme` are for hooks and the log.
+    `work` tells long work when to stop.
     """
 
     method: str
@@ -27,6 +29,7 @@ class Request:
     user: str | None = None
     address: str | None = None
     scheme: str = "http"
+    work: Work = field(default_factory=Work)
 
 
 def post_arguments_length(headers: Mapping[bytes, bytes]) -> int:

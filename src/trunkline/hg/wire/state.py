@@ -18,7 +18,8 @@ class State:
 
     __slots__ = ("has_clone_bundles", "served", "snapshot")
 
-    def __init__(self, served: Served) -> None:
+    def __init__(self, served: Served, kept: Snapshot | None = None) -> None:
+        """`kept`: the snapshot that was just seen to be the state of now."""
         self.served = served
-        self.snapshot: Snapshot | None = served.snapshot()  # None: the bridge serves it
+        self.snapshot = kept or served.snapshot()  # None: the bridge serves it
         self.has_clone_bundles = os.path.exists(f"{served.root}/.hg/{MANIFEST}")

@@ -53,6 +53,7 @@ def run_call(exchange: Exchange, call: batch.Call) -> bytes:
 
 def run(exchange: Exchange, command: Command, sent: Mapping[bytes, bytes]) -> Reply:
     """The permission is looked at here, so no way to a command leads past it. Raises: PeerError."""
+    exchange.request.work.begin(command.name)
     if command.permission is PUSH:
         push.check_push(exchange.request)
     exchange.may_keep = exchange.may_keep and command.is_kept

@@ -120,6 +120,16 @@ def test_a_nodemap_of_another_history_is_left_out(mapped: Path) -> None:
     assert nodemap_of(mapped, 2) == []
 
 
+@pytest.mark.parametrize("name", [b"../../hgrc", b"some\0name"])
+def test_a_nodemap_whose_data_has_no_name_is_left_out(mapped: Path, name: bytes) -> None:
+    """What stands in the docket could name any file that ends so, or none that can be opened."""
+    docket = mapped / ".hg/store/00changelog.n"
+    data = docket.read_bytes()
+    length, head = data[1], 34
+    docket.write_bytes(data[:1] + bytes([len(name)]) + data[2:head] + name + data[head + length :])
+    assert nodemap_of(mapped, 2) == []
+
+
 def test_a_nodemap_without_its_data_is_left_out(mapped: Path) -> None:
     (data,) = (mapped / ".hg/store").glob("00changelog-*.nd")
     os.truncate(data, data.stat().st_size - 1)

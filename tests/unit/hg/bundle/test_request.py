@@ -68,6 +68,21 @@ def test_too_many_nodes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         parse_getbundle({b"heads": b" ".join([node] * 3)})
 
 
+@pytest.mark.parametrize("name", [b"bundlecaps", b"includepats", b"excludepats"])
+def test_words_past_limit_are_refused(name: bytes) -> None:
+    many = b",".join(b"%d" % number for number in range(request.WORDS_LIMIT))
+    assert len(getattr(parse_getbundle({name: many}), name.decode())) == request.WORDS_LIMIT
+    with pytest.raises(PeerError, match="more than 1000 words"):
+        parse_getbundle({name: many + b",x"})
+
+
+def test_long_bundlecaps_are_refused() -> None:
+    blob = b"bundle2=" + b"%0Ax" * (request.BUNDLECAPS_LIMIT // 4 - 2)
+    assert parse_getbundle({b"bundlecaps": blob}).capabilities == {b"x": ()}
+    with pytest.raises(PeerError, match="more than 65536 bytes"):
+        parse_getbundle({b"bundlecaps": blob + b"x"})
+
+
 def test_namespaces_past_limit_are_refused() -> None:
     many = b",".join([b"bookmarks"] * request.NAMESPACES_LIMIT)
     assert len(parse_getbundle({b"listkeys": many}).listkeys) == request.NAMESPACES_LIMIT

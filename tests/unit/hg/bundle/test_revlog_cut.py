@@ -43,7 +43,7 @@ def split(chunks: Sequence[bytes], linkrevs: Sequence[int]) -> bytes:
 def cut(path: Path, data: bytes, changesets: int) -> Cut:
     (path / "x.i").write_bytes(data)
     with FileIO(str(path / "x.i")) as file:
-        return cut_revlog(file.fileno(), changesets)
+        return cut_revlog(file.fileno(), changesets, "x.i")
 
 
 @pytest.mark.parametrize("changesets", range(6))

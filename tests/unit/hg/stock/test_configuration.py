@@ -60,6 +60,22 @@ def test_the_same_object_comes_back_while_nothing_changes(
     assert reader.read(str(repository.root)) is not first
 
 
+def test_what_is_kept_is_told_without_asking_hg(
+    repository: Repository, reader: ConfigReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = str(repository.root)
+    assert reader.kept(root) is None
+    assert reader.read(root) is reader.kept(root)
+    assert reader.kept(root, ["web.name=x"]) is None
+    with reader._base_lock:  # somebody asks just now
+        assert reader.kept(root) is None
+    repository.configure("[web]\nname = x\n")
+    assert reader.kept(root) is None
+    assert reader.read(root) is reader.kept(root)
+    monkeypatch.setenv("HGRCPATH", str(tmp_path / "another"))
+    assert reader.kept(root) is None
+
+
 def test_a_file_that_appears_changes_or_vanishes_is_seen_at_once(
     repository: Repository, reader: ConfigReader
 ) -> None:

@@ -10,14 +10,15 @@ from tests.unit.hg.store import repositories
 from trunkline.errors import StoreError
 from trunkline.hg.node import NULL_NODE
 from trunkline.hg.store.changelog import (
+    Changelog,
     cut_changelog,
-    open_changelog,
     parse_branch_and_closed,
     parse_changelog,
     parse_changeset,
     parse_extra,
     parse_manifest_and_files,
 )
+from trunkline.hg.store.repository import Repository
 
 MANIFEST = bytes(range(20))
 
@@ -72,9 +73,13 @@ def sample(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return repositories.sample(path, *repositories.FORMATS[request.param])
 
 
+def changelog_of(path: Path) -> Changelog:
+    return Repository(str(path)).snapshot().changelog
+
+
 def test_entries_are_mercurials(sample: Path) -> None:
     theirs = repositories.oracle(sample).changelog
-    ours = open_changelog(str(sample / ".hg/store/00changelog.i"))
+    ours = changelog_of(sample)
     assert ours.count == len(theirs)
     assert list(ours.texts(reversed(range(ours.count)))) == [
         theirs.revision(rev) for rev in reversed(range(ours.count))
@@ -89,7 +94,7 @@ def test_entries_are_mercurials(sample: Path) -> None:
 
 
 def test_cut_knows_only_the_first_changesets(sample: Path) -> None:
-    whole = open_changelog(str(sample / ".hg/store/00changelog.i"))
+    whole = changelog_of(sample)
     cut = cut_changelog(whole, 3)
     assert cut.count == 3
     assert cut.text(2) == whole.text(2)
@@ -99,7 +104,8 @@ def test_cut_knows_only_the_first_changesets(sample: Path) -> None:
 
 
 def test_a_missing_changelog_is_empty(tmp_path: Path) -> None:
-    empty = open_changelog(str(tmp_path / "00changelog.i"))
+    empty = changelog_of(repositories.make(tmp_path / "r"))
+    assert not Path(empty.path).exists()
     assert empty.count == 0
     assert empty.rev(NULL_NODE) == -1
     assert empty.rev(b"\1" * 20) is None
@@ -108,8 +114,8 @@ def test_a_missing_changelog_is_empty(tmp_path: Path) -> None:
 
 
 def test_a_longer_changelog_learns_from_the_shorter(sample: Path) -> None:
-    path = str(sample / ".hg/store/00changelog.i")
-    whole = open_changelog(path)
+    whole = changelog_of(sample)
+    path = whole.path
     nodes = [whole.node(rev) for rev in range(whole.count)]
     for count in range(whole.count + 1):
         short = cut_changelog(whole, count)
@@ -122,7 +128,7 @@ def test_a_longer_changelog_learns_from_the_shorter(sample: Path) -> None:
 
 
 def test_prefix_finds_all_that_start_so(sample: Path) -> None:
-    index = open_changelog(str(sample / ".hg/store/00changelog.i")).index
+    index = changelog_of(sample).index
     nodes = [index.node(rev).hex().encode() for rev in range(index.count)]
     for length in (1, 2, 15, 16, 17, 39, 40):
         for node in nodes:
@@ -137,5 +143,5 @@ def test_texts_of_several_batches_are_all_there(
     sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("trunkline.hg.store.changelog.BATCH", 3)
-    log = open_changelog(str(sample / ".hg/store/00changelog.i"))
+    log = changelog_of(sample)
     assert list(log.texts(range(log.count))) == [log.text(rev) for rev in range(log.count)]

@@ -58,3 +58,8 @@ def test_touch_says_what_is_done_to_a_file(tmp_path: Path) -> None:
     assert read_touch(store, b"data/a.i") is Touch.APPEND
     (tmp_path / "lock").symlink_to("host:1")
     assert read_touch(store, b"data/a.i") is Touch.RESTORE
+
+
+def test_a_length_of_too_many_digits_is_none() -> None:
+    """Python takes no number of 5,000 digits, and no file has such a length."""
+    assert parse_journal(b"obsstore\0" + b"9" * 5000 + b"\n", b"").lengths == {}

@@ -92,6 +92,17 @@ def test_a_share_whose_source_is_gone_is_an_error(tmp_path: Path) -> None:
         read_layout(str(tmp_path / "share/.hg"))
 
 
+@pytest.mark.parametrize("text", [b"", b"\n", b"/some\0where\n"])
+def test_a_source_that_is_no_path_is_damage(text: bytes, tmp_path: Path) -> None:
+    source = repositories.make(tmp_path / "source")
+    INSTALLED.with_config("extensions.share=")("share", "-U", source, tmp_path / "share")
+    told = tmp_path / "share/.hg/sharedpath"
+    told.write_bytes(text)
+    with pytest.raises(StoreError) as caught:
+        read_layout(str(told.parent))
+    assert (caught.value.path, caught.value.offset) == (str(told), 0)
+
+
 def test_a_share_and_source_that_differ_in_safety_are_left_to_mercurial(tmp_path: Path) -> None:
     source = repositories.make(tmp_path / "source", "format.use-share-safe=no")
     INSTALLED.with_config("extensions.share=")("share", "-U", source, tmp_path / "share")

@@ -85,6 +85,16 @@ def test_a_new_snapshot_is_taken_when_something_moved(path: Path, words: tuple[s
     assert state(second) == state(repositories.opened(path).snapshot())
 
 
+def test_kept_snapshot_is_the_one_of_now_or_none(path: Path) -> None:
+    repository = repositories.opened(path)
+    assert repository.kept_snapshot() is None
+    snapshot = repository.snapshot()
+    assert repository.kept_snapshot() is snapshot
+    hg(path, "bookmark", "other")
+    assert repository.kept_snapshot() is None
+    assert repository.snapshot() is repository.kept_snapshot()
+
+
 def test_equal_repositories_have_equal_keys(path: Path, source: Path) -> None:
     assert repositories.opened(path).snapshot().key == repositories.opened(source).snapshot().key
 
@@ -303,7 +313,7 @@ def test_an_empty_filelog_has_no_revisions(path: Path) -> None:
 def test_a_missing_manifest_is_an_error(path: Path) -> None:
     snapshot = repositories.opened(path).snapshot()
     (path / ".hg/store/00manifest.i").unlink()
-    with pytest.raises(StoreError, match="no manifest"):
+    with pytest.raises(StoreError, match="manifest of changeset 0"):
         snapshot.manifest()
 
 

@@ -10,6 +10,7 @@ from tests.unit.hg.store.stock import NULL, Stock, random_repository
 
 from trunkline.errors import PeerError
 from trunkline.hg.node import Node
+from trunkline.hg.store.snapshot import Snapshot
 from trunkline.hg.store.view import View
 
 VIEWS = ["served", "served.hidden", "visible", "immutable", "base", None]
@@ -27,9 +28,14 @@ def name(request: pytest.FixtureRequest) -> str | None:
     return view
 
 
+@pytest.fixture(scope="module")
+def snapshot(stock: Stock) -> Snapshot:
+    return stock.repository().snapshot()
+
+
 @pytest.fixture
-def view(stock: Stock, name: str | None) -> View:
-    return View(stock.repository().snapshot(), name)
+def view(snapshot: Snapshot, name: str | None) -> View:
+    return View(snapshot, name)
 
 
 def test_filters_what_stock_filters(stock: Stock, name: str | None, view: View) -> None:

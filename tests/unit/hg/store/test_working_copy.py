@@ -95,5 +95,9 @@ def test_records_that_are_cut_short_are_damage(data: bytes) -> None:
 def test_a_conflict_without_nodes_is_damage() -> None:
     record = b"file\0u\0"
     data = b"L\0\0\0\1xF" + struct.pack(">I", len(record)) + record
-    with pytest.raises(StoreError):
+    with pytest.raises(StoreError) as caught:
         unresolved_sides(data, b"", NOBODY, "r/.hg")
+    assert caught.value.path == "r/.hg/merge/state2"
+    with pytest.raises(StoreError) as caught:
+        unresolved_sides(data[:-1] + b"\0L", b"", NOBODY, "r/.hg")
+    assert (caught.value.path, caught.value.offset) == ("r/.hg/merge/state2", len(data))

@@ -24,6 +24,7 @@ from trunkline.hg.wire.request import Request
 from trunkline.hg.wire.served import Served
 from trunkline.hg.wire.state import State
 from trunkline.reply import Bytes, Stream
+from trunkline.work import Work
 
 HEADERS = {b"x-hgproto-1": PROTO}
 ZERO = "0" * 40
@@ -104,6 +105,27 @@ def test_batch_is_stocks(history: Stock, ours: Served) -> None:
     cmds = f"heads ;known nodes={nodes};lookup key=a:cb:ec;listkeys namespace=bookmarks"
     asked = query("batch", cmds=cmds)
     assert ask(ours, asked).body == stock_reply(history, asked).body
+
+
+class Counted(Work):
+    """Its client goes after some commands."""
+
+    def __init__(self, left: int) -> None:
+        super().__init__()
+        self.left = left
+
+    def begin(self, command: bytes) -> None:
+        self.left -= 1
+        self.is_gone = self.left < 0
+        super().begin(command)
+
+
+def test_batch_ends_when_its_client_is_gone(ours: Served) -> None:
+    work = Counted(3)
+    asked = query("batch", cmds=";".join(["heads "] * 100))
+    reply = answer(ours, Request("GET", asked, HEADERS, work=work))
+    assert reply.body == Bytes(b"the client went away\n")
+    assert (work.left, work.commands) == (-1, {b"batch", b"heads"})
 
 
 def unpacked(body: bytes) -> bytes:

@@ -3,7 +3,15 @@ from __future__ import annotations
 import pytest
 
 from trunkline.errors import PeerError
-from trunkline.hg.wire.batch import BATCH_LIMIT, Call, escape, format_replies, parse_calls, unescape
+from trunkline.hg.wire.batch import (
+    BATCH_ARGUMENTS_LIMIT,
+    BATCH_LIMIT,
+    Call,
+    escape,
+    format_replies,
+    parse_calls,
+    unescape,
+)
 
 
 @pytest.mark.parametrize(
@@ -36,6 +44,14 @@ def test_batch_past_limit_is_refused() -> None:
     assert len(parse_calls(b";".join([b"heads "] * BATCH_LIMIT))) == BATCH_LIMIT
     with pytest.raises(PeerError, match="more than 20000 commands"):
         parse_calls(b";".join([b"heads "] * (BATCH_LIMIT + 1)))
+
+
+def test_arguments_past_limit_are_refused() -> None:
+    """Of all commands together: each costs a hundred times its bytes in memory."""
+    names = b",".join(b"n%d=" % number for number in range(BATCH_ARGUMENTS_LIMIT // 2 + 1))
+    assert len(parse_calls(b"heads " + names)[0].sent) == BATCH_ARGUMENTS_LIMIT // 2 + 1
+    with pytest.raises(PeerError, match="more than 20000 arguments"):
+        parse_calls(b";".join([b"heads " + names] * 2 + [b"heads a=,b="]))
 
 
 def test_replies_are_escaped_and_joined() -> None:
