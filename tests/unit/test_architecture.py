@@ -24,6 +24,9 @@ FOLDERS = (
     "trunkline.cli",
     "trunkline.http",
     "trunkline.web",
+    "trunkline.svn.dav",
+    "trunkline.svn.txn",
+    "trunkline.svn.repository",
     "trunkline.hg.wire",
     "trunkline.hg.bundle",
     "trunkline.hg.stock",
@@ -32,7 +35,7 @@ FOLDERS = (
     "trunkline.hg.store",
     "trunkline.hg.history",
 )
-ENTRY = ("trunkline", "trunkline.__main__", "trunkline.hg")
+ENTRY = ("trunkline", "trunkline.__main__", "trunkline.hg", "trunkline.svn")
 
 
 def modules() -> dict[str, Path]:

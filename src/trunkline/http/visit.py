@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
 
 from trunkline.config.proxies import UNIX
+
+LISTS = frozenset({b"dav", b"accept-encoding", b"if", b"x-svn-options"})
 
 Scope = Mapping[str, Any]
 
@@ -36,6 +38,8 @@ class Visit:
 
 def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
     headers = dict(scope["headers"])
+    if len(headers) < len(scope["headers"]):
+        headers.update(joined(scope["headers"]))
     client = scope.get("client")
     address = (client[0] if client else "") or UNIX
     scheme: str = scope["scheme"]
@@ -45,6 +49,15 @@ def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
     raw_path = scope.get("raw_path") or scope["path"].encode("utf-8", "surrogateescape")
     query, server = scope["query_string"], server_name(scope.get("server"))
     return Visit(scope["method"], raw_path, query, headers, address, scheme, server)
+
+
+def joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """Lists that come as several headers, as one. Source: RFC 9110, 5.3."""
+    found: dict[bytes, list[bytes]] = {}
+    for name, value in headers:
+        if name in LISTS:
+            found.setdefault(name, []).append(value)
+    return {name: b", ".join(values) for name, values in found.items()}
 
 
 def server_name(server: Sequence[Any] | None) -> str:

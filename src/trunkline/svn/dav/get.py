@@ -83,9 +83,11 @@ def file(exchange: Exchange, node: Node) -> Answer:
     request = exchange.request
     mark = etag(node)
     headers: Headers = [(b"etag", mark), (b"accept-ranges", b"bytes")]
-    is_pinned = exchange.resource.kind != "public"
+    is_public = exchange.resource.kind == "public"
+    # What a peg revision names will never change, but what only `r` names may.
+    is_pinned = not is_public or b"p" in parse_qs(request.query)
     headers.append((b"cache-control", WEEK if is_pinned else b"max-age=0"))
-    if not is_pinned:
+    if is_public:
         date = revision_props(exchange.session, node.created_rev()).get(b"svn:date", b"")
         moment = parse_iso(date)
         if moment is not None:
@@ -178,7 +180,11 @@ def folder(exchange: Exchange, node: Node) -> Answer:
         query = b"?" + request.query if request.query else b""
         target = request.base + request.raw_path + b"/" + query
         return Answer(301, [(b"location", target)])
-    headers = [(b"etag", etag(node)), (b"content-type", b"text/html; charset=UTF-8")]
+    headers = [
+        (b"etag", etag(node)),
+        (b"content-type", b"text/html; charset=UTF-8"),
+        (b"cache-control", b"max-age=0"),  # who may see what may change
+    ]
     query = b"?" + request.query if request.query else b""
     return Answer(200, headers, exchange.stream(index_blocks(exchange, node, query)))
 

@@ -14,6 +14,9 @@ ALLOW = (
 )
 
 
+V2_ONLY = ("ephemeral-txnprops", "replay-rev-resource")
+
+
 def options(exchange: Exchange) -> Answer:
     """A path that isn't there is answered all the same: clients open sessions on such."""
     base = exchange.request.base
@@ -23,7 +26,7 @@ def options(exchange: Exchange) -> Answer:
     headers = [(b"dav", word.encode()) for word in DAV_CLASSES]
     tokens = [*ALWAYS_CAPABLE, *(["mergeinfo"] if has_mergeinfo else [])]
     if not exchange.served.is_v2:
-        tokens = [word for word in tokens if word != "ephemeral-txnprops"]
+        tokens = [word for word in tokens if word not in V2_ONLY]
     headers += [(b"dav", (TOKEN + word).encode()) for word in tokens]
     headers += [(b"ms-author-via", b"DAV"), (b"allow", ALLOW)]
     headers += [

@@ -24,6 +24,10 @@ NAMESPACES = (
     b' xmlns:V="http://subversion.tigris.org/xmlns/dav/" xmlns:lp1="DAV:"'
     b' xmlns:lp2="http://subversion.tigris.org/xmlns/dav/"'
 )
+LOCKENTRY = (
+    b"<lp1:lockentry><lp1:lockscope><lp1:exclusive/></lp1:lockscope>"
+    b"<lp1:locktype><lp1:write/></lp1:locktype></lp1:lockentry>"
+)
 PREFIXES = {DAV: b"lp1", NS_DAV: b"lp2"}
 
 
@@ -112,7 +116,7 @@ def version_name(subject: Subject) -> bytes | None:
 def baseline_collection(subject: Subject) -> bytes | None:
     if subject.node is not None or subject.kind == "vcc":
         return None
-    return b"<lp1:href>%s/</lp1:href>" % versioned(subject.base, b"bc", subject.revision, b"/")
+    return b"<lp1:href>%s</lp1:href>" % versioned(subject.base, b"bc", subject.revision, b"/")
 
 
 def checked_in(subject: Subject) -> bytes | None:
@@ -137,10 +141,16 @@ def auto_version(subject: Subject) -> bytes | None:
 
 
 def lockdiscovery(subject: Subject) -> bytes | None:
-    if subject.node is None or subject.kind != "public":
+    if subject.node is None:
         return None
+    if subject.kind != "public":
+        return b""
     found = find_lock(subject.session, subject.node.path) if subject.is_file else None
     return b"" if found is None else active_lock(found)
+
+
+def supportedlock(subject: Subject) -> bytes | None:
+    return LOCKENTRY if subject.is_file else None
 
 
 def relative_path(subject: Subject) -> bytes | None:
@@ -179,6 +189,7 @@ LIVE: dict[tuple[str, str], Teller] = {
     (DAV, "version-controlled-configuration"): vcc,
     (DAV, "auto-version"): auto_version,
     (DAV, "lockdiscovery"): lockdiscovery,
+    (DAV, "supportedlock"): supportedlock,
     (NS_DAV, "baseline-relative-path"): relative_path,
     (NS_DAV, "md5-checksum"): md5,
     (NS_DAV, "sha1-checksum"): sha1,
@@ -203,6 +214,11 @@ def all_properties(subject: Subject) -> list[bytes]:
     found = [live(key, subject) for key in LIVE]
     told = [piece for piece in found if piece is not None]
     return [*told, *(dead(name, value) for name, value in subject.dead.items())]
+
+
+def names_only(subject: Subject) -> list[bytes]:
+    there = [empty(*key) for key, tell in LIVE.items() if tell(subject) is not None]
+    return [*there, *(b"<%s/>" % property_tag(name) for name in subject.dead)]
 
 
 def some_properties(

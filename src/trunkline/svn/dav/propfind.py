@@ -9,7 +9,13 @@ from trunkline.svn.dav.dates import format_iso
 from trunkline.svn.dav.exchange import Exchange
 from trunkline.svn.dav.failure import Bare
 from trunkline.svn.dav.names import DAV, XML_HEAD, XML_TYPE
-from trunkline.svn.dav.properties import NAMESPACES, Subject, all_properties, some_properties
+from trunkline.svn.dav.properties import (
+    NAMESPACES,
+    Subject,
+    all_properties,
+    names_only,
+    some_properties,
+)
 from trunkline.svn.dav.request import Answer
 from trunkline.svn.dav.url import Resource, join, quote
 from trunkline.svn.dav.xml_in import Element
@@ -22,7 +28,7 @@ from trunkline.svn.repository.nodes import Kind, Node
 HEAD = XML_HEAD + b'<D:multistatus xmlns:D="DAV:">\n'
 FOOT = b"</D:multistatus>\n"
 
-Asked = list[tuple[str, str]] | None  # None: all
+Asked = list[tuple[str, str]] | str  # what is named, or "allprop", or "propname"
 
 
 def propfind(exchange: Exchange) -> Answer:
@@ -39,7 +45,7 @@ def propfind(exchange: Exchange) -> Answer:
 
 def lock_headers(exchange: Exchange, subject: Subject, asked: Asked) -> list[tuple[bytes, bytes]]:
     """What a client that asks for a lock is told besides the body."""
-    if asked is None or (DAV, "lockdiscovery") not in asked or subject.node is None:
+    if isinstance(asked, str) or (DAV, "lockdiscovery") not in asked or subject.node is None:
         return []
     found = find_lock(exchange.session, subject.node.path)
     if found is None:
@@ -51,8 +57,11 @@ def lock_headers(exchange: Exchange, subject: Subject, asked: Asked) -> list[tup
 
 
 def read_asked(root: Element | None) -> Asked:
-    if root is None or root.child("allprop") is not None:
-        return None
+    if root is None:
+        return "allprop"
+    for word in ("allprop", "propname"):
+        if root.child(word) is not None:
+            return word
     found = root.child("prop")
     if root.name != "propfind" or found is None:
         raise PeerError("PROPFIND: the body asks for nothing")
@@ -136,9 +145,11 @@ def blocks(first: Subject, rest: Iterator[Subject], asked: Asked) -> Iterator[by
 
 
 def response(subject: Subject, asked: Asked) -> bytes:
-    if asked is None:
+    missing: list[bytes] = []
+    if asked == "propname":
+        there = names_only(subject)
+    elif isinstance(asked, str):
         there = all_properties(subject)
-        missing: list[bytes] = []
     else:
         there, missing = some_properties(subject, asked)
     return b"<D:response%s>\n<D:href>%s</D:href>\n%s%s</D:response>\n" % (

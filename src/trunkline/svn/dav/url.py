@@ -139,7 +139,7 @@ def special(base: bytes, word: bytes) -> bytes:
 
 def versioned(base: bytes, word: bytes, revision: int, path: bytes) -> bytes:
     """`word` is rvr, ver or bc."""
-    return special(base, b"%s/%d%s" % (word, revision, b"" if path == b"/" else quote(path)))
+    return special(base, b"%s/%d%s" % (word, revision, quote(path)))
 
 
 def path_of_url(url: bytes) -> bytes:
