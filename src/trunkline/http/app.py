@@ -31,9 +31,8 @@ from trunkline.http.incoming import read_arguments, read_push_arguments
 from trunkline.http.limits import ArgumentBytes, Guests, Held
 from trunkline.http.roots import Roots
 from trunkline.http.send import Begun, BrokenReply, Sent, send_stream, send_whole
-from trunkline.http.subversion import SvnDoor, SvnPlace
+from trunkline.http.subversion import SvnDoor, SvnPlace, no_repository
 from trunkline.http.threads import Lane, Threads
-from trunkline.http.url_path import NOT_FOUND
 from trunkline.http.visit import Scope, Visit, read_visit
 from trunkline.reply import Bytes, Span, Stream
 from trunkline.svn.dav.failure import explain as explain_svn
@@ -188,6 +187,9 @@ class App:
             place = await self._svn_place(visit, guest)
             if place is not None:
                 return await self._dav(visit, place, body, guest)
+            if visit.user_agent.startswith("SVN/"):
+                failed = explain_svn(no_repository(), describe(visit))
+                return Made(Answer(failed.status, failed.headers, failed.body))
             way = self._door.way(visit)
             command = line.command = way.shown_command
             with self._argument_bytes.holding(guest) as held:
@@ -255,15 +257,11 @@ class App:
         return made
 
     async def _svn_place(self, visit: Visit, guest: str) -> SvnPlace | None:
-        """The Subversion repository that is asked for. Raises: PeerError 404 if its client asks
-        for what is none.
-        """
+        """The Subversion repository that is asked for."""
         if b"cmd=" in visit.query:
             return None
         assert self._threads is not None
         place = await self._threads.run_for(guest, self._svn_door.find, visit.raw_path)
-        if place is None and visit.user_agent.startswith("SVN/"):
-            raise PeerError(NOT_FOUND, status=404)
         return place
 
     async def _dav(self, visit: Visit, place: SvnPlace, body: RequestBody, guest: str) -> Made:

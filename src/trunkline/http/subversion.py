@@ -15,6 +15,7 @@ from trunkline.http.url_path import parse_name
 from trunkline.http.visit import Visit
 from trunkline.svn.dav.answer import answer
 from trunkline.svn.dav.exchange import Served
+from trunkline.svn.dav.failure import DavError
 from trunkline.svn.dav.request import Answer, Request
 from trunkline.svn.repository.session import Sessions
 from trunkline.svn.txn.area import Area
@@ -122,6 +123,11 @@ def svn_identity(path: str) -> Identity | None:
     except (OSError, ValueError):
         return None
     return found.st_dev, found.st_ino
+
+
+def no_repository() -> DavError:
+    """For a Subversion client that asks for what is none; as stock words it."""
+    return DavError(404, 2, "Could not find the requested SVN filesystem")
 
 
 def default_area() -> str:

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 from dataclasses import dataclass
+from difflib import unified_diff
 from pathlib import Path
 
 RUN_SECONDS = 120
@@ -92,7 +93,8 @@ class Pair:
         """Each says the same on both."""
         for command in commands:
             theirs, ours = self.stock.run(command), self.ours.run(command)
-            assert ours == theirs, command
+            lines = "\n".join(unified_diff(theirs.lines, ours.lines, "stock", "ours", n=0))
+            assert ours == theirs, f"{command}\n{lines}\n{theirs.status} {ours.status}"
 
     def wrote(self) -> None:
         """What was written is sound, and the same."""

@@ -177,7 +177,7 @@ def delete(exchange: Exchange) -> Answer:
         return forget(exchange)
     with assembly(exchange) as made:
         body = parse(exchange.request.blocks, exchange.served.xml_limit)
-        tokens = read_token_list(body)
+        tokens = read_token_list(body, resource.path)
         keep_tokens(exchange, made, more=tokens, recursive=True)
         made.delete(resource.path, version_name(exchange))
     return Answer(204)
@@ -203,7 +203,8 @@ def keep_tokens(
     """Lock tokens of the request are kept for the commit, and must be enough for `path`."""
     path = exchange.resource.path if path is None else path
     tokens = [*if_tokens(exchange.request, path), *(more or [])]
-    check_locks(exchange.session, path, tokens, recursive, exchange.request.user)
+    known = made.tokens | {token for _, token in tokens}
+    check_locks(exchange.session, path, known, recursive, exchange.request.user)
     made.add_tokens(tokens)
 
 

@@ -129,7 +129,10 @@ def unlock(exchange: Exchange) -> Answer:
     if known is None or (known.token != token and not breaks):
         path = resource.path.decode("utf-8", "replace")
         raise DavError(400, codes.FS_NO_SUCH_LOCK, f"No lock on path '{path}'")
-    if not breaks and known.owner != request.user:
-        raise DavError(403, codes.FS_LOCK_OWNER_MISMATCH, "the lock is somebody else's")
-    unlock_path(exchange.session, resource.path, token, breaks)
+    try:
+        unlock_path(exchange.session, resource.path, token, breaks)
+    except SvnError as error:
+        if error.code == codes.FS_LOCK_OWNER_MISMATCH:
+            raise DavError(403, error.code, error.text) from None
+        raise
     return Answer(204)

@@ -33,7 +33,7 @@ def merge(exchange: Exchange) -> Answer:
     if resource.kind not in TXNS:
         raise PeerError("MERGE: the source is no transaction", status=405)
     stored = open_stored(exchange, resource)
-    tokens = read_token_list(body)
+    tokens = read_token_list(body, exchange.resource.path)
     with Assembly(exchange.session, stored) as made:
         try:
             committed = made.commit(tokens)

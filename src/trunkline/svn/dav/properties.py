@@ -42,6 +42,7 @@ class Subject:
     node: Node | None
     kind: str = "public"
     autoversioning: bool = False
+    locked_path: bytes | None = None  # where nothing is, but is going to be: a lock without a file
 
     @cached_property
     def node_kind(self) -> Kind:
@@ -141,6 +142,9 @@ def auto_version(subject: Subject) -> bytes | None:
 
 
 def lockdiscovery(subject: Subject) -> bytes | None:
+    if subject.locked_path is not None:
+        found = find_lock(subject.session, subject.locked_path)
+        return active_lock(found) if found else b""
     if subject.node is None:
         return None
     if subject.kind != "public":

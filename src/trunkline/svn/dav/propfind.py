@@ -45,9 +45,10 @@ def propfind(exchange: Exchange) -> Answer:
 
 def lock_headers(exchange: Exchange, subject: Subject, asked: Asked) -> list[tuple[bytes, bytes]]:
     """What a client that asks for a lock is told besides the body."""
-    if isinstance(asked, str) or (DAV, "lockdiscovery") not in asked or subject.node is None:
+    path = subject.node.path if subject.node else subject.locked_path
+    if isinstance(asked, str) or (DAV, "lockdiscovery") not in asked or path is None:
         return []
-    found = find_lock(exchange.session, subject.node.path)
+    found = find_lock(exchange.session, path)
     if found is None:
         return []
     return [
@@ -116,6 +117,9 @@ def find_subject(exchange: Exchange, resource: Resource, href: bytes) -> Subject
     if not session.may_read(node.path):
         raise SvnError(codes.RA_NOT_AUTHORIZED, "Access denied")
     kind = node.kind()
+    if kind is Kind.NONE and resource.kind == "public" and find_lock(session, node.path):
+        youngest = exchange.youngest
+        return Subject(base, href, session, youngest, None, "null", locked_path=node.path)
     if kind is Kind.NONE:
         raise Bare(404)
     revision = exchange.youngest if resource.revision is None else resource.revision

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 
 from trunkline.errors import PeerError
 from trunkline.svn.dav.failure import Bare, DavError
 from trunkline.svn.dav.request import Request
-from trunkline.svn.dav.url import clean_path, resource_of_url
+from trunkline.svn.dav.url import clean_path, join, resource_of_url
 from trunkline.svn.dav.xml_in import Element
 from trunkline.svn.repository import error as codes
 from trunkline.svn.repository.locks import find_lock, locks_below
@@ -39,8 +40,8 @@ def is_sound(token: bytes) -> bool:
     return token.isascii() and token.startswith(b"opaquelocktoken:")
 
 
-def read_token_list(body: Element | None) -> Tokens:
-    """Of `S:lock-token-list`, itself or within `body`."""
+def read_token_list(body: Element | None, folder: bytes) -> Tokens:
+    """Of `S:lock-token-list`, itself or within `body`. Paths are relative to `folder`."""
     if body is None:
         return []
     holder = body if body.name == "lock-token-list" else body.child("lock-token-list")
@@ -49,12 +50,12 @@ def read_token_list(body: Element | None) -> Tokens:
         path, token = one.child("lock-path"), one.child_text("lock-token")
         if path is None or not token or not is_sound(token):
             raise PeerError("lock-token-list: a lock without path or token")
-        found.append((clean_path(path.text), token))
+        found.append((clean_path(join(folder, path.text)), token))
     return found
 
 
 def check_locks(
-    session: Session, path: bytes, tokens: Tokens, recursive: bool, user: bytes | None
+    session: Session, path: bytes, known: Set[bytes], recursive: bool, user: bytes | None
 ) -> None:
     """Raises: 423 for a lock whose token isn't there, or that is somebody else's."""
     if recursive:
@@ -62,7 +63,6 @@ def check_locks(
     else:
         lock = find_lock(session, path)
         locks = [lock] if lock else []
-    known = {token for _, token in tokens}
     for lock in locks:
         if lock.token not in known and not recursive:
             raise Bare(423)

@@ -95,7 +95,7 @@ class Assembly:
         parent = path.rpartition(b"/")[0] or b"/"
         kind = self.find(parent).kind
         if kind is Kind.NONE:
-            raise self.missing(parent)
+            raise self.missing(path)
         if kind is Kind.FILE:
             raise SvnError(codes.FS_NOT_DIRECTORY, f"'{shown(parent)}' is not a directory")
 
@@ -173,6 +173,11 @@ class Assembly:
             raise SvnError(codes.RA_OUT_OF_DATE, f"{what} '{shown(path)}' is out of date")
         if version > self.base:
             raise SvnError(codes.FS_NO_SUCH_REVISION, f"No such revision {version}")
+
+    @property
+    def tokens(self) -> frozenset[bytes]:
+        """Lock tokens that came with earlier steps."""
+        return frozenset(self._overlay.tokens)
 
     # -- texts
 
@@ -279,6 +284,8 @@ def note(overlay: Overlay, record: Record) -> None:
         if word == "file":
             overlay.make(path.encode(), Kind.FILE)
         overlay.put(path.encode(), Body(name, is_svndiff, digest.encode()))
+    elif word == "tokens":
+        overlay.tokens.update(token.encode() for _, token in rest[0])
     elif word == "props":
         overlay.touch(rest[0].encode())
 

@@ -53,6 +53,7 @@ class Overlay:
 
     def __init__(self, base: int) -> None:
         self._root = Leaf(None, Origin(base, b"/"))
+        self.tokens: set[bytes] = set()
 
     def find(self, session: Session, path: bytes) -> Found:
         leaf: Leaf | None = self._root
