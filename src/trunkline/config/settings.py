@@ -277,6 +277,14 @@ class Subversion(Struct, frozen=True, forbid_unknown_fields=True):
     transaction_hours: Annotated[
         int, unit("hours", "That a commit which nobody goes on with is kept.", ge=1)
     ] = 48
+    access_file: Annotated[
+        str,
+        words(
+            "Access by path: a file in the stock authz format. Its sections name a repository by "
+            "its path in the URL, without the first slash (`[team/project:/trunk]`). Empty: what "
+            "may be read of a repository may be read whole."
+        ),
+    ] = ""
     sessions: Annotated[
         int, unit("sessions", "With repositories that a worker keeps open.", ge=1)
     ] = 32

@@ -261,8 +261,7 @@ class App:
         if b"cmd=" in visit.query:
             return None
         assert self._threads is not None
-        place = await self._threads.run_for(guest, self._svn_door.find, visit.raw_path)
-        return place
+        return await self._threads.run_for(guest, self._svn_door.find, visit.raw_path)
 
     async def _dav(self, visit: Visit, place: SvnPlace, body: RequestBody, guest: str) -> Made:
         """For a Subversion repository. A long body is taken by a thread while it comes."""

@@ -10,17 +10,20 @@ from threading import Lock
 
 from trunkline.config.settings import Settings
 from trunkline.errors import PeerError
-from trunkline.http.roots import Identity, Roots, is_served
+from trunkline.http.roots import Roots, is_served
 from trunkline.http.url_path import parse_name
 from trunkline.http.visit import Visit
 from trunkline.svn.dav.answer import answer
 from trunkline.svn.dav.exchange import Served
 from trunkline.svn.dav.failure import DavError
 from trunkline.svn.dav.request import Answer, Request
-from trunkline.svn.repository.session import Sessions
+from trunkline.svn.dav.url import unquote
+from trunkline.svn.repository.session import Rules, Sessions
 from trunkline.svn.txn.area import Area
 
 FOUND_LIMIT = 10_000  # repositories whose check is kept
+
+Identity = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,7 @@ class SvnDoor:
             xml_limit=subversion.xml_bytes,
             report_limit=subversion.report_bytes,
             compression=subversion.compression,
+            rules=self._rules(place),
         )
         request = Request(
             method=visit.method,
@@ -110,19 +114,27 @@ class SvnDoor:
         )
         return answer(served, request)
 
+    def _rules(self, place: SvnPlace) -> Rules | None:
+        file = self._settings.subversion.access_file
+        if not file:
+            return None
+        return Rules(os.fsencode(file), unquote(place.base).lstrip(b"/"))
+
     def close(self) -> None:
         self._sessions.close()
 
 
 def svn_identity(path: str) -> Identity | None:
-    """Of `format` beside `db`; None where no Subversion repository is."""
+    """Changes when another repository takes its place, or its format or UUID changes; None where
+    no Subversion repository is.
+    """
     try:
-        found = os.stat(path + "/format")
-        if not stat.S_ISREG(found.st_mode) or not stat.S_ISDIR(os.stat(path + "/db").st_mode):
+        if not stat.S_ISREG(os.stat(path + "/format").st_mode):
             return None
+        uuid, form = os.stat(path + "/db/uuid"), os.stat(path + "/db/format")
     except (OSError, ValueError):
         return None
-    return found.st_dev, found.st_ino
+    return uuid.st_dev, uuid.st_ino, uuid.st_ctime_ns, form.st_ino, form.st_ctime_ns
 
 
 def no_repository() -> DavError:

@@ -61,6 +61,8 @@ def answer(served: Served, request: Request) -> Answer:
             raise PeerError(f"nothing here answers to {request.method[:20]}", status=405)
         if request.method in WRITES:
             exchange.need_write()
+        elif served.rules is not None:
+            exchange.need_read()
         return run(exchange)
     except Exception as error:
         return explain(error, f"{request.method} {request.raw_path.decode('latin-1')}")

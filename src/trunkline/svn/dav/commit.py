@@ -30,6 +30,7 @@ from trunkline.svn.dav.url import Resource, quote, resource_of_url, special
 from trunkline.svn.dav.xml_in import Element, parse
 from trunkline.svn.dav.xml_out import escape, property_name
 from trunkline.svn.repository import error as codes
+from trunkline.svn.repository.authz import Right
 from trunkline.svn.repository.commit import change_revprop, run_start_commit
 from trunkline.svn.repository.error import SvnError
 from trunkline.svn.txn.area import Stored, Transactions
@@ -161,8 +162,8 @@ def copy(exchange: Exchange) -> Answer:
     revision = exchange.youngest if source.revision is None else source.revision
     if revision > exchange.youngest:
         raise SvnError(codes.FS_NO_SUCH_REVISION, f"No such revision {revision}")
-    if not exchange.session.may_read(source.path):
-        raise SvnError(codes.RA_NOT_AUTHORIZED, "Access denied")
+    exchange.need(source.path, Right.READ | Right.RECURSIVE)
+    exchange.need(target.path, Right.WRITE)
     stored = open_stored(exchange, target)
     with Assembly(exchange.session, stored) as made:
         keep_tokens(exchange, made, target.path)

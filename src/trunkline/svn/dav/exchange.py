@@ -9,13 +9,15 @@ from functools import cached_property
 
 from trunkline.errors import PeerError
 from trunkline.reply import Stream
+from trunkline.svn.dav.failure import Bare
 from trunkline.svn.dav.names import XML_TYPE
 from trunkline.svn.dav.pushed import Output, Pushed
 from trunkline.svn.dav.request import Answer, Request
 from trunkline.svn.dav.url import Resource, parse_resource
 from trunkline.svn.dav.xml_in import Element, parse
+from trunkline.svn.repository.authz import Right
 from trunkline.svn.repository.nodes import Node, node_at
-from trunkline.svn.repository.session import MayRead, Session, Sessions
+from trunkline.svn.repository.session import Rules, Session, Sessions
 from trunkline.svn.txn.area import Area
 
 
@@ -31,7 +33,8 @@ class Served:
     bulk: bytes = b"Prefer"
     xml_limit: int = 16 * 1024 * 1024  # bytes of a request's XML
     report_limit: int = 1024 * 1024 * 1024  # bytes of an update's report, which is never held
-    may_read: MayRead | None = None
+    rules: Rules | None = None
+    has_logins: bool = False
     autoversioning: bool = False
     compression: int = 5  # of svndiff: 0 none, 1 LZ4 where the client takes it, else zlib's
 
@@ -52,9 +55,7 @@ class Exchange:
     @cached_property
     def session(self) -> Session:
         served = self.served
-        lent = served.sessions.lend(
-            served.path, served.identity, self.request.user, served.may_read
-        )
+        lent = served.sessions.lend(served.path, served.identity, self.request.user, served.rules)
         return self._held.enter_context(lent)
 
     @cached_property
@@ -70,9 +71,29 @@ class Exchange:
         revision = self.youngest if found.revision is None else found.revision
         return node_at(self.session, revision, found.path)
 
+    def need(self, path: bytes | None, right: int) -> None:
+        """Raises: Bare 403; 401 where somebody who logs in might be allowed."""
+        if not self.session.allows(path, right):
+            raise Bare(401 if self.request.user is None and self.served.has_logins else 403)
+
     def need_write(self) -> None:
+        """Somewhere, where the resource is no path. Raises: as `need`."""
         if not self.request.may_write:
             raise PeerError("writing isn't allowed here", status=403)
+        kind, right = self.resource.kind, Right.WRITE
+        if self.request.method in ("DELETE", "MERGE"):
+            right |= Right.RECURSIVE
+        if self.request.method == "MERGE":
+            return  # each step was judged
+        if kind in ("public", "txr", "vtxr", "wrk", "ver") and self.request.method != "COPY":
+            self.need(self.resource.path, right)
+        else:
+            self.need(None, Right.WRITE)
+
+    def need_read(self) -> None:
+        """Raises: as `need`."""
+        resource = self.resource
+        self.need(resource.path if resource.is_node else None, Right.READ)
 
     def stream(self, blocks: Iterator[bytes], close: Callable[[], None] | None = None) -> Stream:
         """A body that needs the session until its end."""

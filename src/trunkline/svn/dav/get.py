@@ -20,6 +20,7 @@ from trunkline.svn.dav.request import Answer
 from trunkline.svn.dav.svndiff import PlainWriter, accepted_version
 from trunkline.svn.dav.url import Resource, join, quote, resource_of_url
 from trunkline.svn.repository import error as codes
+from trunkline.svn.repository.authz import Right
 from trunkline.svn.repository.delta import send_delta
 from trunkline.svn.repository.error import SvnError
 from trunkline.svn.repository.history import located
@@ -36,8 +37,7 @@ def get(exchange: Exchange) -> Answer:
     if not resource.is_node:
         raise PeerError("nothing to GET here", status=404)
     node, moved = find(exchange, resource)
-    if not exchange.session.may_read(node.path):
-        raise SvnError(codes.RA_NOT_AUTHORIZED, "Access denied")
+    exchange.need(node.path, Right.READ)
     if moved is not None:
         return moved
     kind = node.kind()

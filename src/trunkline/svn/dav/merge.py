@@ -13,7 +13,7 @@ from trunkline.svn.dav.names import XML_HEAD, XML_TYPE
 from trunkline.svn.dav.request import Answer
 from trunkline.svn.dav.tokens import Tokens, read_token_list
 from trunkline.svn.dav.url import quote, resource_of_url, special, versioned
-from trunkline.svn.dav.xml_out import element, escape, printable
+from trunkline.svn.dav.xml_out import escape, filtered, printable
 from trunkline.svn.repository import error as codes
 from trunkline.svn.repository.commit import Committed
 from trunkline.svn.repository.error import SvnError
@@ -74,7 +74,8 @@ def merged(exchange: Exchange, committed: Committed) -> Answer:
     if b"svn:date" in props:
         pieces.append(b"<D:creationdate>%s</D:creationdate>\n" % escape(props[b"svn:date"]))
     if b"svn:author" in props:
-        pieces.append(element(b"D:creator-displayname", props[b"svn:author"]) + b"\n")
+        name = filtered(props[b"svn:author"])
+        pieces.append(b"<D:creator-displayname>%s</D:creator-displayname>\n" % name)
     pieces.append(
         b"</D:prop>\n<D:status>HTTP/1.1 200 OK</D:status>\n</D:propstat>\n</D:response>\n"
     )

@@ -13,7 +13,14 @@ from trunkline.svn.dav.active_lock import active_lock
 from trunkline.svn.dav.dates import format_http, parse_iso
 from trunkline.svn.dav.names import DAV, NS_DAV
 from trunkline.svn.dav.url import relative, special, versioned
-from trunkline.svn.dav.xml_out import element, escape, is_safe, property_name, property_tag
+from trunkline.svn.dav.xml_out import (
+    element,
+    escape,
+    filtered,
+    is_safe,
+    property_name,
+    property_tag,
+)
 from trunkline.svn.repository.locks import find_lock
 from trunkline.svn.repository.nodes import Kind, Node, revision_props
 from trunkline.svn.repository.session import Session
@@ -105,7 +112,7 @@ def getlastmodified(subject: Subject) -> bytes | None:
 
 def creator(subject: Subject) -> bytes | None:
     author = subject.revprops.get(b"svn:author")
-    return escape(author) if author is not None and is_safe(author) else None
+    return None if author is None else filtered(author)
 
 
 def version_name(subject: Subject) -> bytes | None:

@@ -114,8 +114,6 @@ def find_subject(exchange: Exchange, resource: Resource, href: bytes) -> Subject
     if not resource.is_node:
         raise PeerError("this resource has no properties", status=404)
     node = exchange.node(resource)
-    if not session.may_read(node.path):
-        raise SvnError(codes.RA_NOT_AUTHORIZED, "Access denied")
     kind = node.kind()
     if kind is Kind.NONE and resource.kind == "public" and find_lock(session, node.path):
         youngest = exchange.youngest

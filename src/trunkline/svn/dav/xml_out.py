@@ -54,6 +54,13 @@ def printable(text: bytes) -> bytes:
     return escape(NOT_XML.sub(lambda match: b"?\\%03d" % match[0][0], sound))
 
 
+def filtered(text: bytes) -> bytes:
+    """Without what XML can't hold: better a wrong name than no answer."""
+    if is_safe(text):
+        return escape(text)
+    return escape(NOT_XML.sub(b"", text.decode("utf-8", "replace").encode()))
+
+
 def element(tag: bytes, value: bytes, encoding: bytes = b"encoding") -> bytes:
     """`encoding` is the name of the attribute that says base64."""
     if is_safe(value):

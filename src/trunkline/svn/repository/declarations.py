@@ -134,6 +134,12 @@ svn_error_t *svn_dso_initialize2(void);
 void svn_utf_initialize2(svn_boolean_t assume_native_utf8, apr_pool_t *pool);
 svn_error_t *svn_mergeinfo_to_string(svn_string_t **out, apr_hash_t *mergeinfo, apr_pool_t *);
 
+typedef struct svn_authz_t svn_authz_t;
+svn_error_t *svn_repos_authz_read3(svn_authz_t **, const char *path, const char *groups_path,
+    svn_boolean_t must_exist, svn_repos_t *repos_hint, apr_pool_t *, apr_pool_t *);
+svn_error_t *svn_repos_authz_check_access(svn_authz_t *, const char *repos_name,
+    const char *path, const char *user, int access, svn_boolean_t *granted, apr_pool_t *);
+
 svn_error_t *svn_fs_initialize(apr_pool_t *pool);
 svn_error_t *svn_fs_youngest_rev(svn_revnum_t *rev, svn_fs_t *fs, apr_pool_t *);
 svn_error_t *svn_fs_get_uuid(svn_fs_t *fs, const char **uuid, apr_pool_t *);

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
+from trunkline.svn.repository.authz import Authz, Right
 from trunkline.svn.repository.library import Pool, callback, check, ffi, lib
 from trunkline.svn.repository.values import new_text, text, text_array
 
 ROOTS_KEPT = 8  # of a session; each holds what was read of its revision's folders
-MayRead = Callable[[bytes], bool]  # by a path in the repository, with its first slash
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Access by path: a file in the stock authz format, and the repository's name in it."""
+
+    file: bytes
+    repository: bytes
+
 
 CAPABILITIES = (b"mergeinfo", b"depth", b"log-revprops")
 
@@ -37,18 +47,24 @@ class Session:
         self.path = path
         self._roots: OrderedDict[int, tuple[Any, Pool]] = OrderedDict()
         self.revprops: dict[int, dict[bytes, bytes]] = {}
-        self._may_read: MayRead | None = None
+        self._user: bytes | None = None
+        self._rules: Rules | None = None
+        self._authz: Authz | None = None
+        self._handle = ffi.new_handle(self)
         self._user_pool: Pool | None = None
 
     def close(self) -> None:
         self._roots.clear()
+        if self._authz is not None:
+            self._authz.close()
         self.pool.destroy()
 
     # -- who asks
 
-    def begin(self, user: bytes | None, may_read: MayRead | None = None) -> None:
+    def begin(self, user: bytes | None, rules: Rules | None = None) -> None:
         """The user of what follows, for hooks, locks and authors; None is nobody."""
-        self._may_read = may_read
+        self._user = user
+        self._take_rules(rules)
         # Another process may have changed them since the last request.
         self.revprops.clear()
         with Pool(self.pool) as pool:
@@ -65,6 +81,22 @@ class Session:
         check(lib.svn_fs_create_access(access, name, self._user_pool.handle))
         check(lib.svn_fs_set_access(self.fs, access[0]))
         self._access = access[0]
+
+    def _take_rules(self, rules: Rules | None) -> None:
+        if rules != self._rules:
+            if self._authz is not None:
+                self._authz.close()
+            self._rules = rules
+            self._authz = None if rules is None else Authz(rules.file, rules.repository)
+        if self._authz is not None:
+            self._authz.refresh()
+
+    def allows(self, path: bytes | None, right: int) -> bool:
+        """Whether the user has it by the rules for paths, if there are any. None: anywhere."""
+        return self._authz is None or self._authz.allows(path, self._user, right)
+
+    def may_read(self, path: bytes) -> bool:
+        return self.allows(path, Right.READ)
 
     def add_lock_tokens(self, tokens: list[tuple[bytes, bytes]]) -> None:
         """(path, token) pairs. Nobody has none."""
@@ -83,13 +115,9 @@ class Session:
 
     def authz(self) -> tuple[Any, Any]:
         """Function and baton; both NULL when everything may be read."""
-        if self._may_read is None:
+        if self._authz is None:
             return ffi.NULL, ffi.NULL
-        self._authz_handle = ffi.new_handle(self._may_read)
-        return may_read_path, self._authz_handle
-
-    def may_read(self, path: bytes) -> bool:
-        return self._may_read is None or self._may_read(path)
+        return may_read_path, self._handle
 
     # -- revisions
 
@@ -129,7 +157,7 @@ class Session:
 @callback("svn_error_t *(svn_boolean_t *, svn_fs_root_t *, const char *, void *, apr_pool_t *)")
 def may_read_path(allowed: Any, _root: Any, path: Any, baton: Any, _pool: Any) -> None:
     name = text(path) or b""
-    allowed[0] = bool(ffi.from_handle(baton)(name if name.startswith(b"/") else b"/" + name))
+    allowed[0] = ffi.from_handle(baton).may_read(name if name.startswith(b"/") else b"/" + name)
 
 
 class Sessions:
@@ -142,12 +170,12 @@ class Sessions:
 
     @contextmanager
     def lend(
-        self, path: bytes, identity: object, user: bytes | None, may_read: MayRead | None = None
+        self, path: bytes, identity: object, user: bytes | None, rules: Rules | None = None
     ) -> Iterator[Session]:
         """Raises: SvnError where the repository can't be opened."""
         session = self._take((path, identity)) or Session(path)
         try:
-            session.begin(user, may_read)
+            session.begin(user, rules)
             yield session
         except BaseException:
             session.close()

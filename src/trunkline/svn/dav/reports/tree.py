@@ -12,7 +12,7 @@ from trunkline.svn.dav.reports.where import OPEN, xml
 from trunkline.svn.dav.request import Answer
 from trunkline.svn.dav.url import join
 from trunkline.svn.dav.xml_in import Element
-from trunkline.svn.dav.xml_out import element, escape
+from trunkline.svn.dav.xml_out import element, escape, filtered
 from trunkline.svn.repository.listing import inherited_props, list_tree, merged_ranges
 from trunkline.svn.repository.locks import locks_below
 from trunkline.svn.repository.nodes import Kind, Stat
@@ -76,7 +76,8 @@ class Fields:
             attributes.append(b' date="%s"' % format_iso(stat.time))
         author = b""
         if self.author and stat.author is not None:
-            author = element(b"D:creator-displayname", stat.author)
+            name = filtered(stat.author)
+            author = b"<D:creator-displayname>%s</D:creator-displayname>" % name
         return b"<S:item%s>%s%s</S:item>\n" % (b"".join(attributes), escape(path), author)
 
 

@@ -87,8 +87,12 @@ class Reader:
         if not revision.isdigit() or len(revision) > 10:
             raise PeerError("update-report: an entry without a revision")
         link = one.attr("linkpath")
-        self._begun().set_path(
-            clean_relative(one.text),
+        path = clean_relative(one.text)
+        report = self._begun()
+        if link is not None and self._editor is not None:
+            self._editor.link(path, b"/" + relative(link))
+        report.set_path(
+            path,
             int(revision),
             read_depth(one.attr("depth"), DEPTHS[b"infinity"]),
             one.attrs.get("start-empty") is not None,
@@ -182,8 +186,10 @@ class Writer:
         self._base = exchange.request.base
         self._wish = wish
         self._manner = manner
-        # Where the new tree has what the drive calls by the name of the anchor's own.
-        self._anchor, self._renamed = new_tree(wish)
+        # Where the new tree has what the drive calls by a path below its root.
+        self.links = {b"": wish.anchor}
+        if wish.other is not None:
+            self.links[wish.target] = wish.other
         self._dirs: list[bytes] = []  # tags to close, of folders that are open
         self._file = b""
         self._path = b""
@@ -194,12 +200,17 @@ class Writer:
 
     # -- where
 
+    def link(self, path: bytes, target: bytes) -> None:
+        """The client has `path`, below the target of the update, from another place."""
+        self.links[join(self._wish.target, path) if self._wish.target else path] = target
+
     def _new_path(self, path: bytes) -> bytes:
         """In the revision that is driven to."""
-        if self._renamed is not None and path:
-            _, slash, rest = path.partition(b"/")
-            return self._renamed + slash + rest
-        return join(self._anchor, path)
+        head, rest = path, b""
+        while head not in self.links:
+            head, _, name = head.rpartition(b"/")
+            rest = join(name, rest)
+        return join(self.links[head], rest)
 
     def _href(self, path: bytes) -> bytes:
         node = node_at(self._session, self._wish.revision, self._new_path(path))
@@ -342,12 +353,3 @@ def set_prop(name: bytes, value: bytes | None) -> bytes:
 
 def last(path: bytes) -> bytes:
     return path.rpartition(b"/")[2]
-
-
-def new_tree(wish: Wish) -> tuple[bytes, bytes | None]:
-    """Folder that the root of the drive is in the new tree, and, with a target, what that is."""
-    if wish.other is None:
-        return wish.anchor, None
-    if not wish.target:
-        return wish.other, None
-    return (wish.other.rpartition(b"/")[0] or b"/"), wish.other
