@@ -20,6 +20,7 @@ from trunkline.http.roots import (
     is_served,
     repository_identity,
     repository_inside,
+    svn_identity,
 )
 
 CACHE_FACTOR = 20  # a list is kept for so many times what it took, so it costs 5 % at most
@@ -91,6 +92,8 @@ class Catalogue:
 
     def _entry(self, path: str, real: str) -> Entry | None:
         fallback = path or os.path.basename(real)
+        if svn_identity(real) is not None:
+            return Entry(path, fallback, "")
         find = self._own_config if says_something(real) else self._common_config
         config = find(real)
         if config is None or why_not_read(config) is not None:
@@ -149,6 +152,10 @@ def walk(mount: Mount, budget: Budget) -> Iterator[tuple[str, str]]:
         folder = (waiting or links).popleft()
         if not folder.is_new(seen):
             continue
+        if svn_identity(folder.real) is not None:
+            if folder.path != mount.name:
+                yield folder.path, folder.real
+            continue  # all below it is its own
         if (
             folder.path != mount.name
             and repository_identity(folder.real) is not None

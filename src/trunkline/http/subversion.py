@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from threading import Lock
 
 from trunkline.config.settings import Settings
 from trunkline.errors import PeerError
-from trunkline.http.roots import Roots, is_served
+from trunkline.http.roots import Roots, SvnIdentity, is_served, svn_identity
 from trunkline.http.url_path import parse_name
 from trunkline.http.visit import Visit
 from trunkline.svn.dav.answer import answer
@@ -23,15 +22,13 @@ from trunkline.svn.txn.area import Area
 
 FOUND_LIMIT = 10_000  # repositories whose check is kept
 
-Identity = tuple[int, ...]
-
 
 @dataclass(frozen=True, slots=True)
 class SvnPlace:
     """A repository on disk, and how a URL is cut at it. `path` has no symlinks."""
 
     path: str
-    identity: Identity
+    identity: SvnIdentity
     base: bytes
     rest: bytes
 
@@ -45,7 +42,7 @@ class SvnDoor:
         self._sessions = Sessions(settings.subversion.sessions)
         subversion = settings.subversion
         self._area = Area(subversion.transactions or default_area(), subversion.transaction_hours)
-        self._real: dict[str, tuple[Identity, str]] = {}
+        self._real: dict[str, tuple[SvnIdentity, str]] = {}
         self._lock = Lock()
         self._may_write = settings.allow_write == "anonymous"
 
@@ -66,7 +63,7 @@ class SvnDoor:
                 return SvnPlace(found[1], found[0], base, rest)
         return None
 
-    def _at(self, names: tuple[str, ...]) -> tuple[Identity, str] | None:
+    def _at(self, names: tuple[str, ...]) -> tuple[SvnIdentity, str] | None:
         mount, below = self._roots.locate(names)
         if mount is None or (mount.is_repository and below):
             return None
@@ -122,19 +119,6 @@ class SvnDoor:
 
     def close(self) -> None:
         self._sessions.close()
-
-
-def svn_identity(path: str) -> Identity | None:
-    """Changes when another repository takes its place, or its format or UUID changes; None where
-    no Subversion repository is.
-    """
-    try:
-        if not stat.S_ISREG(os.stat(path + "/format").st_mode):
-            return None
-        uuid, form = os.stat(path + "/db/uuid"), os.stat(path + "/db/format")
-    except (OSError, ValueError):
-        return None
-    return uuid.st_dev, uuid.st_ino, uuid.st_ctime_ns, form.st_ino, form.st_ctime_ns
 
 
 def no_repository() -> DavError:

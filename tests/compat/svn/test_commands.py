@@ -194,8 +194,8 @@ def test_mirror_by_svnsync(pair: Make) -> None:
 def test_load_by_svnrdump(pair: Make) -> None:
     both = pair("v2")
     both.same(
-        "svnadmin create from && svn checkout -q file://$PWD/from f && cd f && mkdir a && echo 1 >a/b"
-        " && svn add -q a && svn commit -q -m one && svn copy -q a c && echo 2 >>c/b"
+        "svnadmin create from && svn checkout -q file://$PWD/from f && cd f && mkdir a"
+        " && echo 1 >a/b && svn add -q a && svn commit -q -m one && svn copy -q a c && echo 2 >>c/b"
         " && svn propset -q p v c && svn commit -q -m two && cd .. && svnadmin dump -q from >dump",
         "svnrdump load -q $U <dump; svn log -v $U; svn ls -R $U",
     )

@@ -21,6 +21,7 @@ from trunkline.svn.dav.get import get
 from trunkline.svn.dav.lock import lock, unlock
 from trunkline.svn.dav.merge import merge
 from trunkline.svn.dav.options import options
+from trunkline.svn.dav.packing import packed
 from trunkline.svn.dav.propfind import propfind
 from trunkline.svn.dav.reports.table import report
 from trunkline.svn.dav.request import Answer, Request
@@ -63,7 +64,7 @@ def answer(served: Served, request: Request) -> Answer:
             exchange.need_write()
         elif served.rules is not None:
             exchange.need_read()
-        return run(exchange)
+        return packed(request, run(exchange))
     except Exception as error:
         return explain(error, f"{request.method} {request.raw_path.decode('latin-1')}")
     finally:

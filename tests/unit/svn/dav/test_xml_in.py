@@ -69,11 +69,14 @@ def test_refuses(data: bytes, status: int) -> None:
 
 def test_children_that_are_done_with_are_not_kept() -> None:
     parser = Parser(1000)
-    seen = []
+    seen: list[tuple[str, str, bytes]] = []
+
+    def take(root: Element, one: Element) -> bool:
+        seen.append((root.name, one.name, one.text))
+        return True
+
     parser.feed(b"<a><b>1</b><c>2")
-    parser.set_on_child(
-        lambda root, one: bool(seen.append((root.name, one.name, one.text))) or True
-    )
+    parser.set_on_child(take)
     parser.feed(b"</c></a>")
     parser.feed(b"", is_last=True)
     assert seen == [("a", "b", b"1"), ("a", "c", b"2")]

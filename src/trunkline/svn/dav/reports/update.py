@@ -214,7 +214,10 @@ class Writer:
 
     def _href(self, path: bytes) -> bytes:
         node = node_at(self._session, self._wish.revision, self._new_path(path))
-        revision = node.safe_rev(self._wish.revision)
+        try:
+            revision = node.safe_rev(self._wish.revision)
+        except SvnError:  # the anchor may be gone by that revision
+            revision = self._wish.revision
         url = versioned(self._base, self._manner.word, revision, node.path)
         return b"<D:checked-in><D:href>%s</D:href></D:checked-in>\n" % escape(url)
 
