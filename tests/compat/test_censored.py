@@ -42,6 +42,7 @@ def test_clone_is_what_its_source_is(
     hg("clone", "--noupdate", *how, serve(censored).url, clone)
     without = [b"phase"]
     assert history(hg, clone, without=without) == history(INSTALLED, censored, without=without)
+    assert complaints(INSTALLED, censored) == [b"file@1: censored file data"]
     assert complaints(INSTALLED, clone) == complaints(INSTALLED, censored)
     for revision, text in ((0, b"harmless\n"), (2, b"harmless, too\n")):
         assert hg("cat", "--rev", str(revision), clone / "file", cwd=clone) == text

@@ -14,6 +14,7 @@ from tests.compat.serving import Serve
 from tests.compat.sources import Source
 
 ROUNDS = 6
+STREAMING = b"streaming all changes"
 
 
 def keep_committing(work: Session, stop: threading.Event, faults: list[BaseException]) -> None:
@@ -62,6 +63,7 @@ def test_clone_of_a_busy_repository(
             done = INSTALLED.run("clone", "--noupdate", how, server.url, clone, expect=None)
             if done.status == 0:
                 whole += 1
+                assert (STREAMING in done.out) == (how == "--stream")
                 verify(INSTALLED, clone)
     assert whole >= ROUNDS // 2
     server.check_log()
@@ -117,7 +119,8 @@ def test_clones_while_another_client_pushes(
     try:
         while not done.is_set() or clones < 2:
             before, clone = list(pushed), tmp_path / f"clone-{clones}"
-            INSTALLED("clone", "--noupdate", how, server.url, clone)
+            said = INSTALLED("clone", "--noupdate", how, server.url, clone)
+            assert (STREAMING in said) == (how == "--stream")
             verify(INSTALLED, clone)
             assert set(before) <= set(nodes(INSTALLED, clone))
             clones += 1

@@ -29,6 +29,7 @@ from trunkline.http.failure import explain, for_people, log_broken
 from trunkline.http.fresh import Fresh
 from trunkline.http.incoming import read_arguments, read_push_arguments
 from trunkline.http.limits import ArgumentBytes, Guests, Held
+from trunkline.http.reset import reset_when_closed
 from trunkline.http.roots import Roots
 from trunkline.http.send import Begun, BrokenReply, Sent, send_stream, send_whole
 from trunkline.http.subversion import SvnDoor, SvnPlace, no_repository
@@ -39,6 +40,7 @@ from trunkline.svn.dav.failure import explain as explain_svn
 from trunkline.work import Work
 
 SHORT_BODY = 256 * 1024  # bytes of a DAV request, taken before a thread is asked
+HTTP_1_0 = ("1.0", "1")  # as ASGI has it, and as Granian has it
 # The HTTP library doesn't say which. One that is gone doesn't read it.
 CUT_BODY = "the request's body is malformed, or ends too early"
 ATTEND_SECONDS = 0.2  # of work, before its client is watched
@@ -152,6 +154,10 @@ class App:
         self._running[id(line)] = line, start
         try:
             await self._counted(visit, receive, send, line)
+        except BrokenReply:
+            if scope.get("http_version") in HTTP_1_0 and line.outcome == "aborted":
+                reset_when_closed(scope["client"])
+            raise
         finally:
             del self._running[id(line)]
             line.seconds = time.perf_counter() - start
@@ -208,7 +214,7 @@ class App:
         self, visit: Visit, way: Way, body: RequestBody, held: Held, guest: str, work: Work
     ) -> Made:
         arguments = await read_arguments(visit, body, self._settings.limits, held)
-        errand = Errand(visit, way, arguments, work=work)
+        errand = Errand(visit, way, arguments, None, work)
         if self._door.is_quick(visit, way, arguments):
             assert self._fresh is not None
             answer = self._door.quick_answer(errand, self._fresh)
@@ -222,7 +228,7 @@ class App:
             with contextlib.suppress(Bridged):
                 return await attend(self._threads.lane(guest), body, self._work, errand)
         assert self._bridge_threads is not None
-        errand = replace(errand, may_wait=True)
+        errand.may_wait = True
         return await attend(self._bridge_threads.lane(guest), body, self._work, errand)
 
     async def _push(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from trunkline import __version__
 from trunkline.config.mercurial import parse_override
@@ -80,7 +80,7 @@ class Way:
         return self.command == PAYLOAD_COMMAND
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Errand:
     """One request on its way to an answer. `may_wait`: its thread is for those that wait for other
     processes.
@@ -178,7 +178,8 @@ class Door:
             return self._quick.is_warm((names, command), snapshot)
 
         try:
-            return self._command(state.served, replace(errand, work=QuickWork(is_warm)), state)
+            quick = Errand(errand.visit, errand.way, errand.arguments, work=QuickWork(is_warm))
+            return self._command(state.served, quick, state)
         except NotQuick:
             return None
 
@@ -238,7 +239,8 @@ class Door:
         reply = kept or answer(state.served, request, state)
         if state.snapshot is not None and way.is_short:
             self._quick.learn((way.names, way.command or b""), time.perf_counter() - begun)
-            self._quick.warm(way.names, request.work.commands, state.snapshot)
+            if request.work.commands:
+                self._quick.warm(way.names, request.work.commands, state.snapshot)
         return reply
 
     def _refusals(

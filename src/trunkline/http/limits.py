@@ -6,8 +6,6 @@ A guest is an address, or all addresses of one IPv6 network.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from ipaddress import IPv6Address, ip_address
 
 from trunkline.config.settings import Limits
@@ -53,13 +51,8 @@ class ArgumentBytes:
         self._of_guest: Counter[str] = Counter()
         self.total = 0
 
-    @contextmanager
-    def holding(self, guest: str) -> Iterator[Held]:
-        held = Held(self, guest)
-        try:
-            yield held
-        finally:
-            self._add(guest, -held.size)
+    def holding(self, guest: str) -> Held:
+        return Held(self, guest)
 
     def add(self, guest: str, size: int) -> None:
         """Raises: PeerError 503. One request alone always gets its share."""
@@ -70,9 +63,9 @@ class ArgumentBytes:
         ):
             if now + size > max(limit, limits.post_args_bytes):
                 raise PeerError("too many long requests are running: try again", status=503)
-        self._add(guest, size)
+        self.change(guest, size)
 
-    def _add(self, guest: str, size: int) -> None:
+    def change(self, guest: str, size: int) -> None:
         self.total += size
         self._of_guest[guest] += size
         if not self._of_guest[guest]:
@@ -80,7 +73,9 @@ class ArgumentBytes:
 
 
 class Held:
-    """The part of one request."""
+    """The part of one request, given back at the end of its `with`."""
+
+    __slots__ = ("_guest", "_whole", "size")
 
     def __init__(self, whole: ArgumentBytes, guest: str) -> None:
         self._whole = whole
@@ -91,6 +86,14 @@ class Held:
         """Raises: PeerError 503."""
         self._whole.add(self._guest, size)
         self.size += size
+
+    def __enter__(self) -> Held:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.size:
+            self._whole.change(self._guest, -self.size)
+            self.size = 0
 
 
 def group(address: str) -> str:

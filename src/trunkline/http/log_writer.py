@@ -33,6 +33,7 @@ class LogWriter:
         self._size = 0  # bytes, those being written too
         self._dropped = 0
         self._thread: threading.Thread | None = None
+        self._is_asleep = False
         self._is_closed = False
 
     def write(self, line: bytes) -> None:
@@ -43,10 +44,12 @@ class LogWriter:
                 return
             self._waiting.append(line)
             self._size += len(line)
-            if self._thread is None:
+            if self._is_asleep:
+                self._is_asleep = False
+                self._changed.notify_all()
+            elif self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="log", daemon=True)
                 self._thread.start()
-            self._changed.notify_all()
 
     def flush(self, seconds: float = FLUSH_SECONDS) -> bool:
         """Whether everything was written before the time was over."""
@@ -79,7 +82,9 @@ class LogWriter:
     def _take(self) -> bytes:
         """Whole lines, in one piece where they fit; b"" at the end."""
         with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._is_closed)
+            while not (self._waiting or self._is_closed):
+                self._is_asleep = True
+                self._changed.wait()
             if not self._waiting:
                 return b""
             lines = [self._waiting.popleft()]

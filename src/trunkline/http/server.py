@@ -26,8 +26,10 @@ from granian.server import Server as GranianServer
 
 from trunkline.config.settings import Limits, Settings
 from trunkline.hg.stock.bridge import interrupt_shared_pool
+from trunkline.http.interrupt import Interrupt
 from trunkline.http.listen import Address, Claim, is_reachable
 from trunkline.http.log_writer import stderr_writer
+from trunkline.http.worker_signals import heed_once
 
 if TYPE_CHECKING:
     from trunkline.http.app import App
@@ -54,9 +56,11 @@ def serve(settings: Settings, claim: Claim) -> None:
     ready = multiprocessing.Semaphore(0)
     server = make_server(settings, claim.address, count)
     server.on_startup(partial(start_announcing, claim, ready, count))
+    server.main_loop_interrupt.heed_signals()
     try:
         server.serve(target_loader=partial(load_app, settings, ready), wrap_loader=False)
     finally:
+        signal.set_wakeup_fd(-1)
         # Python gives signals back to the system before it ends: a second one would kill what
         # has ended well.
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -64,7 +68,7 @@ def serve(settings: Settings, claim: Claim) -> None:
 
 
 class Server(GranianServer):  # type: ignore[misc, valid-type, unused-ignore]
-    """Granian, that kills no worker which has ended by itself.
+    """Granian, that kills no worker which has ended by itself, and misses no signal to stop.
 
     Its own thread for each worker waits for the process as well, and whoever of the two comes
     second finds no child: until the first has told its result, the worker looks alive. Granian
@@ -73,6 +77,13 @@ class Server(GranianServer):  # type: ignore[misc, valid-type, unused-ignore]
     """
 
     workers_kill_timeout: float
+    interrupt_signal: bool
+    interrupt_children: list[int]
+    main_loop_interrupt: Interrupt
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.main_loop_interrupt = Interrupt(lambda: self.interrupt_signal)
 
     def _stop_workers(self) -> None:
         deadline = time.monotonic() + self.workers_kill_timeout
@@ -82,6 +93,8 @@ class Server(GranianServer):  # type: ignore[misc, valid-type, unused-ignore]
             time.sleep(POLL_SECONDS)
         self.workers_kill_timeout = max(deadline - time.monotonic(), POLL_SECONDS)
         super()._stop_workers()
+        if self.interrupt_signal:  # who was told to stop as we were hasn't failed
+            self.interrupt_children.clear()
 
     def _spawn_worker(self, *arguments: Any, **named: Any) -> Any:
         worker = super()._spawn_worker(*arguments, **named)
@@ -148,8 +161,9 @@ def load_app(settings: Settings, ready: Semaphore) -> Any:
     """In a worker, before it takes connections."""
     from trunkline.http.app import App  # here, so that the parent needs no numpy
 
+    heed_once()
     sys.setswitchinterval(SWITCH_SECONDS)
-    watch_parent()
+    watch_parent(settings.server.stop_seconds)
     atexit.register(leave)
     app = App(settings, ready=lambda: begin(app, ready))
     return app
@@ -179,7 +193,7 @@ def leave() -> None:
     os._exit(0)
 
 
-def watch_parent() -> None:
+def watch_parent(stop_seconds: float) -> None:
     """A worker must not outlive a parent that was killed: it would hold the port for ever."""
     parent = multiprocessing.parent_process()
     if parent is None:
@@ -188,6 +202,8 @@ def watch_parent() -> None:
     def wait() -> None:
         parent.join()
         os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(stop_seconds)
+        os.kill(os.getpid(), CUT_SIGNAL)
 
     threading.Thread(target=wait, name="parent", daemon=True).start()
 

@@ -24,7 +24,7 @@ class Visit:
     headers: Mapping[bytes, bytes]  # names in lower case
     address: str
     scheme: str
-    server: str = ""  # where it came in, HOST:PORT
+    server: Sequence[Any] | None = None  # where it came in: host and port
 
     @property
     def user_agent(self) -> str:
@@ -33,7 +33,7 @@ class Visit:
     @property
     def host(self) -> str:
         """What the client calls us; where it doesn't say, the address that it has reached."""
-        return self.headers.get(b"host", b"").decode("latin-1") or self.server
+        return self.headers.get(b"host", b"").decode("latin-1") or server_name(self.server)
 
 
 def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
@@ -47,7 +47,7 @@ def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
         address = forwarded_address(headers) or address
         scheme = forwarded_scheme(headers) or scheme
     raw_path = scope.get("raw_path") or scope["path"].encode("utf-8", "surrogateescape")
-    query, server = scope["query_string"], server_name(scope.get("server"))
+    query, server = scope["query_string"], scope.get("server")
     return Visit(scope["method"], raw_path, query, headers, address, scheme, server)
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import random
+import shutil
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED
+from tests.compat.hg import INSTALLED, Session
 
 BIG_FILE = 8 * 1024 * 1024  # bytes, not compressible: more than a reply's first piece
 
@@ -18,7 +22,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     small = new(root / "small", "[web]\ndescription = two heads\n")
     commit(small, "a", b"1\n", "first")
     commit(small, "a", b"2\n", "second <b>")
-    INSTALLED.run("update", "-q", "0", cwd=small)
+    run(small, "update", "-q", "0")
     commit(small, "b", b"3\n", "third")
     commit(new(root / "group" / "deep"), "a", b"1\n", "only")
     commit(new(root / "secretive", "[web]\nhidden = yes\n"), "a", b"1\n", "only")
@@ -29,7 +33,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def new(path: Path, hgrc: str = "") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    INSTALLED.run("init", path)
+    shutil.copytree(empty(), path)
     if hgrc:
         (path / ".hg" / "hgrc").write_text(hgrc)
     return path
@@ -37,9 +41,33 @@ def new(path: Path, hgrc: str = "") -> Path:
 
 def commit(repository: Path, name: str, data: bytes, message: str) -> str:
     (repository / name).write_bytes(data)
-    INSTALLED.run("commit", "-qAm", message, "-u", "Jane Doe <jane@example.org>", cwd=repository)
-    return INSTALLED.run("log", "-r", ".", "-T", "{node}", cwd=repository).out.decode()
+    run(repository, "commit", "-qAm", message, "-u", "Jane Doe <jane@example.org>")
+    return run(repository, "log", "-r", ".", "-T", "{node}").decode()
 
 
 def head(repository: Path) -> str:
-    return INSTALLED.run("log", "-r", "tip", "-T", "{node}", cwd=repository).out.decode()
+    return run(repository, "log", "-r", "tip", "-T", "{node}").decode()
+
+
+def run(repository: Path, *words: str) -> bytes:
+    """By a warm process; but extensions would stay in it."""
+    hgrc = repository / ".hg" / "hgrc"
+    if hgrc.exists() and "[extensions]" in hgrc.read_text():
+        return INSTALLED(*words, cwd=repository)
+    return warm()("--cwd", repository, "-R", repository, *words)
+
+
+@cache
+def warm() -> Session:
+    session = INSTALLED.session(Path(tempfile.gettempdir()))
+    atexit.register(session.close)
+    return session
+
+
+@cache
+def empty() -> Path:
+    """What `hg init` makes, to be copied."""
+    folder = Path(tempfile.mkdtemp(prefix="trunkline-empty-"))
+    atexit.register(shutil.rmtree, folder)
+    INSTALLED.run("init", folder / "r")
+    return folder / "r"

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 from tests.compat.hg import INSTALLED
-from tests.unit.http.conftest import BIG_FILE, commit, head, new
+from tests.unit.http.conftest import BIG_FILE, commit, head, new, run
 from tests.unit.http.driving import Client, Reply, ask, busy, get, make_app, post
 
 from trunkline import __version__
@@ -401,7 +401,7 @@ def test_pushes_at_once_limit(tmp_path: Path) -> None:
     first, second = asyncio.run(run())
     assert second.status == 503
     assert one_line(second) == "1 pushes are running: try again"
-    assert first.error is not None
+    assert first.status == 400  # which it doesn't read
     assert app._pushes == 0
 
 
@@ -439,7 +439,7 @@ def test_arguments_of_others_limit(
 
     first, others = asyncio.run(run())
     assert [reply.status for reply in others] == statuses
-    assert first.error is not None
+    assert first.status == 400  # which it doesn't read
     assert app._argument_bytes.total == 0
     assert ask(app, Client("POST", "/?cmd=lookup", headers, [b"key=tip"]))[0].status == 200
 
@@ -695,9 +695,9 @@ def test_landing_page_has_no_clone_line_where_nobody_may_clone(tmp_path: Path) -
 def test_landing_page_keeps_secrets(tmp_path: Path) -> None:
     repository = new(tmp_path / "r")
     commit(repository, "a", b"1", "open")
-    INSTALLED.run("phase", "--public", ".", cwd=repository)
+    run(repository, "phase", "--public", ".")
     commit(repository, "a", b"2", "classified")
-    INSTALLED.run("phase", "--secret", "--force", ".", cwd=repository)
+    run(repository, "phase", "--secret", "--force", ".")
     reply = get(make_app(repository), "/")
     assert "open" in reply.text
     assert "classified" not in reply.text
@@ -718,7 +718,7 @@ def test_landing_page_shows_the_heads_of_web_view(
     repository = new(tmp_path / "r", f"[web]\nview = {view}\n")
     for phase in ("public", "draft", "secret"):
         commit(repository, "a", phase.encode(), f"this one is {phase}")
-        INSTALLED.run("phase", f"--{phase}", "--force", ".", cwd=repository)
+        run(repository, "phase", f"--{phase}", "--force", ".")
     reply = get(make_app(repository), "/")
     phases = ("public", "draft", "secret")
     assert {phase for phase in phases if f"this one is {phase}" in reply.text} == shown

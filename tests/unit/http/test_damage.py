@@ -97,6 +97,7 @@ ENTRIES = tuple(
 
 # File, damage, what can't be answered any more, and whether the log can tell at which byte.
 TABLE: list[tuple[str, Damage, str, bool]] = [
+    ("store/00changelog.i", empty, ALL, True),
     ("store/00changelog.i", half, "heads clone stream", True),
     ("store/00changelog.i", garbage, ALL, True),
     ("store/00changelog.i", entry(P1, 1000), ALL, True),
@@ -117,6 +118,7 @@ TABLE: list[tuple[str, Damage, str, bool]] = [
     ("store/data/a.i", zeros, "clone stream_out stream", True),
     ("store/data/a.i", entry(LENGTH, -7), "clone", True),
     ("store/data/a.i", entry(BASE, 1000), "clone", True),
+    ("store/data/a.i", entry(BASE, -2), "clone", True),
     ("store/data/a.i", entry(LINK, 1000), "clone", True),
     ("store/data/a.i", entry(P1, 1000), "clone", True),
     ("store/data/big.i", half, "clone", True),

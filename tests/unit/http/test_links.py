@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -67,6 +68,18 @@ def test_nothing_of_a_repository_is_read_through_a_symlink(
         said = [record.getMessage() for record in caplog.records]
         assert any(A_LINK in line and f"{inside / name}" in line for line in said), said
         assert "Traceback" not in caplog.text
+
+
+def test_nobody_waits_for_a_pipe_in_a_files_place(sound: Path, tmp_path: Path) -> None:
+    inside = tmp_path / "served" / "r"
+    shutil.copytree(sound, inside, symlinks=True)
+    app = make_app(inside.parent)
+    for name in ("data/a.i", "00manifest.i", "00changelog.i"):
+        path, aside = inside / ".hg/store" / name, tmp_path / "aside"
+        path.rename(aside)
+        os.mkfifo(path)
+        assert is_refused(get(app, f"/r?cmd={ASKS['normal']}")), name
+        aside.replace(path)
 
 
 def test_a_symlink_that_comes_later_is_seen(sound: Path, tmp_path: Path) -> None:

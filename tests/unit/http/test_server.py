@@ -422,6 +422,19 @@ def test_damage_in_the_middle_is_visible_to_the_client(made: Path, shared: Servi
     assert str(data) in shared.log()
 
 
+def test_damage_is_visible_to_a_client_that_knows_no_chunks(made: Path, shared: Serving) -> None:
+    """There the end of the connection is the end of the reply, so it must not be a clean one."""
+    broken = new(made / "two-files")
+    (broken / "a").write_bytes(os.urandom(2_000_000))
+    commit(broken, "b", os.urandom(100_000), "both")
+    asked = f"GET /two-files{getbundle(broken)} HTTP/1.0\r\n\r\n".encode()
+    assert len(ask(shared, asked)) > 2_000_000
+    os.truncate(next((broken / ".hg" / "store" / "data").glob("b.*")), 50_000)
+    with pytest.raises(ConnectionResetError):
+        ask(shared, asked)
+    assert "aborted" in shared.log()
+
+
 def test_a_worker_that_dies_is_replaced(made: Path, start: Start) -> None:
     server = start(made / "small", "--workers", "1")
     (old,) = children(server.pid)

@@ -131,7 +131,7 @@ class Packer:
                     base = NULL_REV
                 elif not is_general_delta:
                     base = rev - 1
-                elif base > rev:
+                elif base > rev or base < NULL_REV:
                     raise revlog.fault(rev, f"is a delta against {base}")
                 append(pack_plain(total, node, nodes[p1], nodes[p2], nodes[base], link_node, flags))
             append(delta)

@@ -21,6 +21,7 @@ from trunkline.hg.store.journal import (
 from trunkline.hg.store.patience import pauses
 from trunkline.hg.store.requirements import Layout
 from trunkline.hg.store.snapshot import Snapshot
+from trunkline.hg.store.stamp import read_stamp
 from trunkline.hg.store.state import (
     Moment,
     StateFiles,
@@ -66,8 +67,8 @@ def attempt(repository: Repository, previous: Snapshot | None, is_last: bool) ->
         raise Moved
     if not is_last and is_half_way(layout, journal, changelog, files, previous):
         raise Moved
-    if changelog.index.is_cut:
-        refuse_cut(layout, before, changelog)
+    if damage := find_damage(layout, changelog):
+        refuse(layout, before, damage)
     if previous is None or previous.changelog is not changelog:
         changelog.check_parents()
     if previous is not None and previous.is_of(changelog, files):
@@ -76,9 +77,21 @@ def attempt(repository: Repository, previous: Snapshot | None, is_last: bool) ->
     return Snapshot(repository, before, changelog, files)
 
 
-def refuse_cut(layout: Layout, before: Moment, changelog: Changelog) -> None:
-    """A changelog that ends within an entry, with nobody at work who could complete it or cut it
-    back, has lost changesets. Raises: StoreError; Moved when somebody just was at work.
+def find_damage(layout: Layout, changelog: Changelog) -> StoreError | None:
+    """What shows that changesets are lost, unless somebody is at work."""
+    if changelog.index.is_cut:
+        return StoreError("ends within an entry", changelog.path, changelog.index.file_length())
+    if not changelog.count:
+        manifest = read_stamp(layout.store_path + "/00manifest.i")
+        if manifest is not None and manifest.size:
+            return StoreError("no changesets, though there are manifests", changelog.path, 0)
+    return None
+
+
+def refuse(layout: Layout, before: Moment, damage: StoreError) -> None:
+    """Nobody is at work who could complete the changelog or cut it back: it is damaged.
+
+    Raises: StoreError; Moved when somebody just was at work.
     """
     store = layout.store_path
     journal = read_journal(store)
@@ -86,7 +99,7 @@ def refuse_cut(layout: Layout, before: Moment, changelog: Changelog) -> None:
         return
     if read_moment(layout, journal) != before:
         raise Moved
-    raise StoreError("ends within an entry", changelog.path, changelog.index.file_length())
+    raise damage
 
 
 def is_half_way(

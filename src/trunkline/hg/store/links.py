@@ -13,7 +13,8 @@ from typing import Final
 
 from trunkline.errors import StoreError
 
-READ: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+# A pipe in a file's place is empty, and nobody waits for who writes into it.
+READ: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 A_LINK: Final = "a symlink, which isn't followed here"
 NO_NAMES: Final = frozenset((b"", b".", b".."))
 

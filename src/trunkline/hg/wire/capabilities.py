@@ -26,8 +26,8 @@ CLONE_BUNDLES = {b"clonebundles", b"clonebundles_manifest"}
 PUSH = (b"unbundle=HG10GZ,HG10BZ,HG10UN", b"unbundlehash")
 
 # Bytes of one X-HgArg header. Stock says 1024, and a long `known` then takes hundreds of headers;
-# Granian takes 100 of them. 90 headers of 4 KiB fit its buffer of 408 KiB, and one fits the 8 KiB
-# that proxies allow for a line.
+# Granian takes 100 of them. 4 KiB in each use up `limits.header_bytes` before that, and fit the
+# 8 KiB that proxies allow for a line.
 HTTP_HEADER_DEFAULT = 4096
 
 # Words of the SSH transport, and of HTTP where ours replace them.

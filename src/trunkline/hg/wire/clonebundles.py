@@ -97,7 +97,12 @@ def find_bundle(exchange: Exchange, arguments: Arguments) -> str:
 
 
 def sized_file(path: str) -> Iterator[bytes]:
-    with open(path, "rb") as file:
+    """Raises: StoreError."""
+    try:
+        file = open(path, "rb")  # noqa: SIM115 -- closed below
+    except OSError as failure:
+        raise StoreError(f"can't be read: {why(failure)}", path) from failure
+    with file:
         length = os.fstat(file.fileno()).st_size
         head = format_uvarint(length)
         while length and (block := file.read(min(READ_SIZE, length))):

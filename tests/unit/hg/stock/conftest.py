@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.compat.hg import INSTALLED, Session
 
 from trunkline.hg.stock.configuration import close_readers
 from trunkline.hg.stock.pool import Limits, Pool
 
 HG = os.path.join(os.path.dirname(sys.executable), "hg")
-RUN_SECONDS = 120
-HG_ENVIRONMENT = {
-    "PATH": os.environ.get("PATH", os.defpath),
-    "HGRCPATH": "",
-    "HGPLAIN": "1",
-    "LC_ALL": "C.UTF-8",
-    "HOME": "/nonexistent",
-}
+_sessions: list[Session] = []
+
+
+def warm_hg() -> Session:
+    """One process for all that tests write: a start of `hg` costs more than most commands."""
+    if not _sessions:
+        _sessions.append(INSTALLED.session(Path("/")))
+    return _sessions[0]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -31,6 +31,8 @@ def _no_configuration_of_the_user() -> Iterator[None]:
         patch.setenv("HGRCPATH", "")
         yield
         close_readers()
+        while _sessions:
+            _sessions.pop().close()
 
 
 class Repository:
@@ -41,23 +43,14 @@ class Repository:
         self._config = [word for setting in config for word in ("--config", setting)]
         root.parent.mkdir(parents=True, exist_ok=True)
         if copied_from is None:
-            self.hg("init", str(root), cwd=root.parent)
+            self.hg("init", str(root))
         else:
             shutil.copytree(copied_from, root)
 
-    def hg(self, *arguments: str, cwd: Path | None = None) -> bytes:
-        command = [HG, *self._config, "--config", "ui.username=test", *arguments]
-        done = subprocess.run(
-            command,
-            cwd=cwd or self.root,
-            env=HG_ENVIRONMENT,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=RUN_SECONDS,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr.decode()
-        return done.stdout
+    def hg(self, *arguments: str) -> bytes:
+        """What a command prints. Raises: HgFailed unless it succeeds."""
+        where = [] if arguments[0] == "init" else ["-R", str(self.root)]
+        return warm_hg()(*where, *self._config, *arguments)
 
     def commit(self, name: str, text: str = "text\n") -> bytes:
         """The new changeset, 40 hex digits."""

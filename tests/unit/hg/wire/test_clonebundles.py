@@ -6,8 +6,9 @@ import pytest
 from tests.unit.hg.store.stock import Stock
 from tests.unit.hg.wire.stockweb import ask, served, stock_reply
 
+from trunkline.errors import StoreError
 from trunkline.hg.bundle.uvarint import format_uvarint
-from trunkline.hg.wire.clonebundles import READ_SIZE
+from trunkline.hg.wire.clonebundles import READ_SIZE, sized_file
 
 MANIFEST = b"""\
 https://example.org/full.hg BUNDLESPEC=gzip-v2 REQUIRESNI=true
@@ -72,6 +73,11 @@ def test_inline_bundle_leaves_the_folder_by_no_path(plain: Stock, path: str) -> 
     reply = ask(served(plain), b"cmd=get_cached_bundle_inline&path=" + path.encode())
     assert (reply.status, reply.media_type) == (200, "application/hg-error")
     assert b"does not exist" in reply.body or b"illegal path" in reply.body
+
+
+def test_inline_bundle_that_goes_away_is_an_error_of_the_disk(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="No such file"):
+        next(sized_file(str(tmp_path / "gone")))
 
 
 def test_inline_bundle_from_a_configured_folder(plain: Stock) -> None:
