@@ -67,6 +67,7 @@ class Writer:
         self._output = output
         self._is_binary = is_binary
         self._count = 0
+        self._depth = 0  # of merged revisions within merged revisions
         self._changes: list[bytes] = []
 
     def change(self, change: Change) -> None:
@@ -89,6 +90,11 @@ class Writer:
         )
 
     def entry(self, entry: Entry) -> None:
+        if entry.revision < 0:
+            if not self._depth:
+                return  # the end of the whole, which clients don't expect
+            self._depth -= 1
+        self._depth += entry.has_children
         pieces = [b"<S:log-item>\n<D:version-name>%d</D:version-name>\n" % entry.revision]
         pieces += [self._revprop(name, value) for name, value in entry.revprops.items()]
         if entry.has_children:
