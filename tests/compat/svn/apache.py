@@ -26,6 +26,7 @@ LoadModule mpm_event_module modules/mod_mpm_event.so
 LoadModule authz_core_module modules/mod_authz_core.so
 LoadModule dav_module modules/mod_dav.so
 LoadModule dav_svn_module modules/mod_dav_svn.so
+LoadModule authz_svn_module modules/mod_authz_svn.so
 Mutex file:{folder} default
 MaxKeepAliveRequests 0
 <Location /svn>

@@ -15,6 +15,22 @@ from tests.compat.serving import serving
 from tests.compat.svn import apache
 from tests.compat.svn.client import Pair, Site
 
+# For everybody, since nobody logs in.
+RULES = """
+[groups]
+staff = alice, bob
+[/]
+* = rw
+[r:/secret]
+* =
+[r:/trunk/hidden]
+* =
+@staff = rw
+[r:/trunk/readonly]
+* = r
+[:glob:r:/**/*.key]
+* =
+"""
 WITHOUT_APACHE = "TRUNKLINE_WITHOUT_APACHE"
 Make = Callable[..., Pair]
 
@@ -31,7 +47,8 @@ def _tools() -> None:
 
 @pytest.fixture(scope="session")
 def servers() -> Iterator[Callable[[str], tuple[str, str, Path]]]:
-    """By "v2" or "v1": URL of the stock one, URL of ours, and the folder of both's repositories.
+    """By "v2", "v1" or "paths" (with rules for them): the stock one's URL, ours, and the folder of
+    both's repositories.
 
     In a folder that Apache's own account can enter, which pytest's can't be.
     """
@@ -42,23 +59,30 @@ def servers() -> Iterator[Callable[[str], tuple[str, str, Path]]]:
 
         def start(version: str) -> tuple[str, str, Path]:
             if version not in running:
-                running[version] = start_servers(stack, root / version, version == "v2")
+                running[version] = start_servers(stack, root / version, version)
             return running[version]
 
         yield start
     shutil.rmtree(root, ignore_errors=True)
 
 
-def start_servers(stack: ExitStack, folder: Path, is_v2: bool) -> tuple[str, str, Path]:
+def start_servers(stack: ExitStack, folder: Path, version: str) -> tuple[str, str, Path]:
     for name in ("stock", "ours", "apache", "state"):
         (folder / name).mkdir(parents=True)
-    more = "" if is_v2 else "SVNAdvertiseV2Protocol off"
+    more = "SVNAdvertiseV2Protocol off" if version == "v1" else ""
+    lines = [
+        'allow_write = "anonymous"',
+        "[subversion]",
+        f'transactions = "{folder}/state"',
+        f"http_v2 = {str(version != 'v1').lower()}",
+    ]
+    if version == "paths":
+        (folder / "authz").write_text(RULES)
+        more = f"AuthzSVNAccessFile {folder}/authz"
+        lines.append(f'access_file = "{folder}/authz"')
     stock = stack.enter_context(apache.apache(folder / "stock", folder / "apache", more))
     settings = folder / "settings.toml"
-    settings.write_text(
-        'allow_write = "anonymous"\n[subversion]\n'
-        f'transactions = "{folder}/state"\nhttp_v2 = {str(is_v2).lower()}\n'
-    )
+    settings.write_text("\n".join(lines))
     options = ("--settings", str(settings), "--workers", "2")
     ours = stack.enter_context(serving(folder / "ours", folder / "server", *options))
     return stock, ours.url, folder

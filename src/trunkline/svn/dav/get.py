@@ -64,9 +64,9 @@ def find(exchange: Exchange, resource: Resource) -> tuple[Node, Answer | None]:
         path = located(exchange.session, path, peg, [wanted]).get(wanted) or b""
         if not path:
             raise PeerError("the file isn't there in that revision", status=404)
-        if path != resource.path:
-            target = exchange.request.base + quote(path) + b"?p=%d" % wanted
-            return exchange.node(), Answer(301, [(b"location", target)])
+        # To what can be kept for ever.
+        target = exchange.request.base + quote(path) + b"?p=%d" % wanted
+        return node_at(exchange.session, wanted, path), Answer(301, [(b"location", target)])
     return node_at(exchange.session, wanted, path), None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Callable
 
 from trunkline.errors import PeerError
 from trunkline.svn.dav.exchange import Exchange
@@ -31,7 +32,7 @@ def log_report(exchange: Exchange, root: Element) -> Answer:
     is_binary = root.child("encode-binary-props") is not None
 
     def produce(output: Output) -> None:
-        writer = Writer(output, is_binary)
+        writer = Writer(output, is_binary, exchange.session.may_read)
         output.write(XML_HEAD + b'<S:log-report xmlns:S="svn:" xmlns:D="DAV:">\n')
         read_log(exchange.session, wish, Listener(writer.change, writer.entry))
         output.write(b"</S:log-report>\n")
@@ -63,8 +64,9 @@ def read_wish(exchange: Exchange, root: Element) -> LogWish:
 
 
 class Writer:
-    def __init__(self, output: Output, is_binary: bool) -> None:
+    def __init__(self, output: Output, is_binary: bool, may_read: Callable[[bytes], bool]) -> None:
         self._output = output
+        self._may_read = may_read
         self._is_binary = is_binary
         self._count = 0
         self._depth = 0  # of merged revisions within merged revisions
@@ -73,7 +75,9 @@ class Writer:
     def change(self, change: Change) -> None:
         tag = b"S:%s-path" % NAMES[change.kind]
         source = b""
-        if change.source is not None and change.kind in ("add", "replace"):
+        # libsvn before 1.14.2 tells of sources that may not be read (CVE-2021-28544).
+        is_copied = change.kind in ("add", "replace")
+        if change.source is not None and is_copied and self._may_read(change.source):
             words = quote_attr(change.source)
             source = b' copyfrom-path="%s" copyfrom-rev="%d"' % (words, change.source_rev)
         self._changes.append(
