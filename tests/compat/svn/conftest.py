@@ -42,7 +42,7 @@ def _tools() -> None:
         return
     if os.environ.get(WITHOUT_APACHE):
         pytest.skip(f"{WITHOUT_APACHE} is set: no svn, or no Apache with mod_dav_svn")
-    pytest.fail("apt-get install subversion apache2 libapache2-mod-svn")
+    pytest.fail("no svn, or no Apache with mod_dav_svn: run scripts/subversion-tools")
 
 
 @pytest.fixture(scope="session")
