@@ -48,6 +48,11 @@ STATUSES = {
 CODES = {403: 175013, 404: codes.FS_NOT_FOUND, 405: 175015, 409: codes.FS_CONFLICT}
 
 
+# Below this an error is the operating system's, and its words name files of ours.
+SYSTEM_ERRORS = 125000
+UNREADABLE = "the repository can't be read or written; the server's log says why"
+
+
 class DavError(TrunklineError):
     """An error with a status that isn't its code's usual one."""
 
@@ -72,17 +77,16 @@ def explain(error: Exception, what: str) -> Answer:
     if isinstance(error, DavError):
         return failure(error.status, error.code, error.text)
     if isinstance(error, SvnError):
-        status = STATUSES.get(error.code, 500)
-        if status == 500 and error.code < codes.FS_NOT_OPEN:
+        if error.code < SYSTEM_ERRORS:
             log.error("%s: E%06d: %s", what, error.code, error.text)
-        return failure(status, error.code, error.text)
+            return failure(500, error.code, UNREADABLE)
+        return failure(STATUSES.get(error.code, 500), error.code, error.text)
     if isinstance(error, PeerError):
         code = CODES.get(error.status, codes.RA_DAV_REQUEST_FAILED)
         return failure(error.status, code, error.text)
     if isinstance(error, StoreError):
         log.error("%s: %s", what, error.text)
-        text = "the repository can't be read; the server's log says why"
-        return failure(500, codes.RA_DAV_REQUEST_FAILED, text)
+        return failure(500, codes.RA_DAV_REQUEST_FAILED, UNREADABLE)
     log.error("%s: %s", what, type(error).__name__, exc_info=error)
     return failure(500, codes.RA_DAV_REQUEST_FAILED, "internal error; the server's log has it")
 

@@ -84,15 +84,14 @@ def check(error: Any) -> None:
 def _check(library: Any, error: Any) -> None:
     if not error:
         return
-    ours = getattr(_raised, "error", None)
-    if ours is not None:
-        _raised.error = None
-        library.svn_error_clear(error)
-        raise ours
     try:
-        raise read_error(library, error)
+        found = read_error(library, error)
     finally:
         library.svn_error_clear(error)
+    ours, _raised.error = getattr(_raised, "error", None), None
+    if ours is not None and CANCELLED in found.codes:
+        raise ours
+    raise found
 
 
 def read_error(library: Any, error: Any) -> SvnError:

@@ -24,7 +24,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from trunkline.errors import PeerError
+from trunkline.errors import PeerError, StoreError
 from trunkline.svn.repository import error as codes
 from trunkline.svn.repository.error import SvnError
 
@@ -105,16 +105,14 @@ class Transactions:
         if name is None:
             name = b"%d-%s" % (base, secrets.token_hex(8).encode())
         stored = Stored(self._path(name), name)
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        self._sweep(self._folder)
         try:
-            os.mkdir(stored.path, 0o700)
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            self._sweep(self._folder)
+            stored.make(Head(base, user))
         except FileExistsError:
             raise PeerError("a transaction of this name is there already", status=405) from None
-        head = json.dumps({"base": base, "user": pack(user)})
-        with open(stored.path + "/head.new", "w") as file:
-            file.write(head)
-        os.rename(stored.path + "/head.new", stored.path + "/head")
+        except OSError as error:
+            raise StoreError(f"can't be written: {error.strerror}", self._folder) from error
         return stored
 
     def open(self, name: bytes, user: bytes | None) -> Stored:
@@ -138,6 +136,13 @@ class Stored:
         self.path = path
         self.name = name
         self._head: Head | None = None
+
+    def make(self, head: Head) -> None:
+        """Raises: FileExistsError."""
+        os.mkdir(self.path, 0o700)
+        with open(self.path + "/head.new", "w") as file:
+            json.dump({"base": head.base, "user": pack(head.user)}, file)
+        os.rename(self.path + "/head.new", self.path + "/head")
 
     def head(self) -> Head:
         if self._head is None:

@@ -89,3 +89,15 @@ def test_a_broken_access_file_denies(tmp_path: Path) -> None:
     for denied in make_core(tmp_path, "[/\n* = rw\n"):
         for method in ("GET", "OPTIONS", "PROPFIND"):
             assert denied.ask(method, b"/", depth=b"0")[0].status == 403
+
+
+def test_words_of_the_operating_system_stay_here(core: Core) -> None:
+    revision = core.disk / "db" / "revs" / "0" / "1"
+    away = revision.with_name("away")
+    revision.rename(away)
+    revision.mkdir()
+    got, body = core.ask("GET", b"/trunk/a")
+    revision.rmdir()
+    away.rename(revision)
+    assert got.status == 500
+    assert str(core.disk).encode() not in body

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.errors import PeerError
+from trunkline.errors import PeerError, StoreError
 from trunkline.svn.repository.error import SvnError
 from trunkline.svn.txn.area import Area, sweep
 
@@ -70,3 +70,9 @@ def test_old_ones_are_swept_away(tmp_path: Path) -> None:
     os.utime(new.path, (past, past))
     sweep(os.path.dirname(old.path), time.time() - 500)
     assert area.names() == [new.name]
+
+
+def test_a_folder_that_cant_be_written_is_our_fault(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError):
+        Area(str(tmp_path / "file")).of(b"/r", b"uuid").create(1, None)
