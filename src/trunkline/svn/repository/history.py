@@ -39,13 +39,13 @@ def located(session: Session, path: bytes, peg: int, revisions: Sequence[int]) -
 
 
 def _locations(table: Any, pool: Pool) -> list[tuple[int, bytes]]:
+    """Keys are revision numbers, as C has them in memory."""
     found = []
-    key, value = ffi.new("const void **"), ffi.new("void **")
     index = lib.apr_hash_first(pool.handle, table)
     while index:
-        lib.apr_hash_this(index, key, ffi.NULL, value)
-        revision = ffi.cast("const svn_revnum_t *", key[0])[0]
-        found.append((int(revision), text(ffi.cast("const char *", value[0])) or b""))
+        revision = ffi.cast("const svn_revnum_t *", lib.apr_hash_this_key(index))[0]
+        path = text(ffi.cast("const char *", lib.apr_hash_this_val(index)))
+        found.append((int(revision), path or b""))
         index = lib.apr_hash_next(index)
     return sorted(found)
 

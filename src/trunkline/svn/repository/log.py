@@ -10,7 +10,7 @@ from trunkline.svn.repository.editor import SvndiffWriter, write_svndiff_to
 from trunkline.svn.repository.library import Pool, callback, check, ffi, lib
 from trunkline.svn.repository.nodes import Kind
 from trunkline.svn.repository.session import Session
-from trunkline.svn.repository.values import properties, string, text, text_array
+from trunkline.svn.repository.values import named_properties, properties, string, text, text_array
 
 CHANGES = ("modify", "add", "delete", "replace", "reset")
 TRISTATE_TRUE = 3
@@ -56,6 +56,7 @@ class Listener:
     change: Callable[[Change], None]
     entry: Callable[[Entry], None]
     pool: Pool = field(init=False)
+    names: Sequence[bytes] | None = None
 
 
 @callback("svn_error_t *(void *, svn_repos_path_change_t *, apr_pool_t *)")
@@ -77,8 +78,11 @@ def _change(baton: Any, change: Any, _pool: Any) -> None:
 @callback("svn_error_t *(void *, svn_repos_log_entry_t *, apr_pool_t *)")
 def _entry(baton: Any, entry: Any, _pool: Any) -> None:
     listener = ffi.from_handle(baton)
-    revprops = properties(entry.revprops, listener.pool) if entry.revprops else {}
-    listener.pool.clear_scratch()
+    if listener.names is not None:
+        revprops = named_properties(entry.revprops, listener.names)
+    else:
+        revprops = properties(entry.revprops, listener.pool)
+        listener.pool.clear()
     listener.entry(
         Entry(
             int(entry.revision),
@@ -89,15 +93,11 @@ def _entry(baton: Any, entry: Any, _pool: Any) -> None:
     )
 
 
-class ScratchPool(Pool):
-    def clear_scratch(self) -> None:
-        lib.apr_pool_clear(self.handle)
-
-
 def read_log(session: Session, wish: LogWish, listener: Listener) -> None:
     """Raises: SvnError, and what the listener raises."""
     with Pool(session.pool) as pool:
-        listener.pool = ScratchPool(pool)
+        listener.pool = Pool(pool)
+        listener.names = wish.revprops
         baton = pool.baton(listener)
         check(
             lib.svn_repos_get_logs5(

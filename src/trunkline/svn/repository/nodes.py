@@ -9,7 +9,7 @@ from typing import Any
 
 from trunkline.svn.repository.library import Pool, check, ffi, lib
 from trunkline.svn.repository.session import Session
-from trunkline.svn.repository.values import hash_items, properties, string, text
+from trunkline.svn.repository.values import ctype, hash_items, properties, string, text
 
 REVPROPS_KEPT = 1000  # revisions, within one request
 READ_SIZE = 256 * 1024  # bytes of a file's text at once
@@ -94,12 +94,11 @@ class Node:
 
     def entries(self) -> list[tuple[bytes, Kind]]:
         """Names, sorted."""
-        out = ffi.new("apr_hash_t **")
+        out, kind = ffi.new("apr_hash_t **"), ctype("svn_fs_dirent_t *")
         with Pool(self.session.pool) as pool:
             check(lib.svn_fs_dir_entries(out, self.root, self.path, pool.handle))
             return sorted(
-                (name, Kind(ffi.cast("svn_fs_dirent_t *", value).kind))
-                for name, value in hash_items(out[0], pool)
+                (name, Kind(ffi.cast(kind, value).kind)) for name, value in hash_items(out[0], pool)
             )
 
     def checksum(self, kind: str = "md5", force: bool = True) -> bytes | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from trunkline.svn.repository.library import Pool, ffi, lib
@@ -38,22 +39,33 @@ def hash_items(table: Any, pool: Pool) -> Iterator[tuple[bytes, Any]]:
     """Keys are strings, values `void *`."""
     if not table:
         return
-    key = ffi.new("const void **")
-    value = ffi.new("void **")
     index = lib.apr_hash_first(pool.handle, table)
     while index:
-        lib.apr_hash_this(index, key, ffi.NULL, value)
-        yield bytes(ffi.string(ffi.cast("const char *", key[0]))), value[0]
+        yield bytes(ffi.string(lib.apr_hash_this_key(index))), lib.apr_hash_this_val(index)
         index = lib.apr_hash_next(index)
+
+
+@cache
+def ctype(name: str) -> Any:
+    """A C type that is parsed once."""
+    return ffi.typeof(name)
 
 
 def properties(table: Any, pool: Pool) -> dict[bytes, bytes]:
     """Of a hash of `svn_string_t`, in the order of their names."""
-    found = {
-        name: string(ffi.cast("svn_string_t *", value)) or b""
-        for name, value in hash_items(table, pool)
-    }
+    kind = ctype("svn_string_t *")
+    found = {name: string(ffi.cast(kind, value)) or b"" for name, value in hash_items(table, pool)}
     return dict(sorted(found.items()))
+
+
+def named_properties(table: Any, names: Iterable[bytes]) -> dict[bytes, bytes]:
+    """Those of these names that are there."""
+    found: dict[bytes, bytes] = {}
+    for name in names if table else ():
+        value = lib.apr_hash_get(table, name, len(name))
+        if value:
+            found[name] = ffi.buffer(value.data, value.len)[:]
+    return found
 
 
 def new_properties(values: Mapping[bytes, bytes], pool: Pool) -> Any:
