@@ -7,8 +7,9 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
+from hashlib import sha1
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
 
@@ -18,6 +19,7 @@ from benchmarks.reader import Connection, argument_headers, getbundle
 
 NULL = "0" * 40
 NO_OP_SECONDS = 4.0
+STOCK_READERS = 3  # of a storm
 
 Figures = dict[str, float]
 
@@ -35,7 +37,8 @@ class Repository:
 class Case:
     """`config` goes to both servers; `run` is timed from outside, its figures are its own.
 
-    `dataset`: the repository that it needs, when that isn't the run's.
+    `dataset`: the repository that it needs, when that isn't the run's. `spools`: Trunkline may make
+    a reply once for many; elsewhere each is made anew.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Case:
     config: tuple[str, ...]
     run: Callable[[Server, Repository], Figures]
     dataset: str = ""
+    spools: bool = False
 
 
 def read_bundle(server: Server, headers: dict[str, str]) -> Figures:
@@ -51,7 +55,7 @@ def read_bundle(server: Server, headers: dict[str, str]) -> Figures:
         reading = connection.get("/?cmd=getbundle", headers)
     finally:
         connection.close()
-    assert reading.status == 200
+    assert reading.status == 200, f"{server.name} answered {reading.status}"
     return reading.figures()
 
 
@@ -65,6 +69,61 @@ def one_head(server: Server, repository: Repository) -> Figures:
 
 def stream_clone(server: Server, repository: Repository) -> Figures:
     return read_bundle(server, getbundle(repository.heads, [NULL], stream=True))
+
+
+def storm(readers: int) -> Callable[[Server, Repository], Figures]:
+    """Identical clones at once; all must get the same bytes. Figures are of one clone.
+
+    `hg serve` gets STOCK_READERS: its cost grows with each.
+    """
+
+    def run(server: Server, repository: Repository) -> Figures:
+        count = readers if server.name == "trunkline" else min(readers, STOCK_READERS)
+        headers = getbundle(repository.heads, [NULL])
+        return at_once(server, count, lambda: read_digest(server.port, headers))
+
+    return run
+
+
+def warm_clones(readers: int, stream: bool = False) -> Callable[[Server, Repository], Figures]:
+    """The same after Trunkline was asked twice; nothing is done with the bytes."""
+
+    def run(server: Server, repository: Repository) -> Figures:
+        headers = getbundle(repository.heads, [NULL], stream=stream)
+        if server.name == "trunkline":
+            for _ in range(2):
+                read_bundle(server, headers)
+        return at_once(server, readers, lambda: int(read_bundle(server, headers)["bytes_body"]))
+
+    return run
+
+
+def at_once(server: Server, count: int, read: Callable[[], object]) -> Figures:
+    """What `read` gives must be the same for all."""
+    before, started = server.cpu_seconds(), time.perf_counter()
+    with ThreadPoolExecutor(count) as pool:
+        found = {job.result() for job in [pool.submit(read) for _ in range(count)]}
+    wall, cpu = time.perf_counter() - started, server.cpu_seconds() - before
+    assert len(found) == 1, "the readers got different bytes"
+    (size,) = (entry[0] if isinstance(entry, tuple) else entry for entry in found)
+    assert isinstance(size, int)
+    return {
+        "readers": count,
+        "bytes_body": size,
+        "server_cpu_s": cpu / count,
+        "bytes_per_s": size * count / wall,
+    }
+
+
+def read_digest(port: int, headers: dict[str, str]) -> tuple[int, bytes]:
+    digest = sha1(usedforsecurity=False)
+    connection = Connection(port)
+    try:
+        reading = connection.get("/?cmd=getbundle", headers, sink=digest.update)
+    finally:
+        connection.close()
+    assert reading.status == 200
+    return reading.bytes_body, digest.digest()
 
 
 def pull_nothing(port: int, heads: list[str]) -> int:
@@ -137,18 +196,33 @@ def engine(name: str, level: int | None = None) -> tuple[str, ...]:
 CASES = {
     case.name: case
     for case in (
-        Case("clone-none", "full clone, none", engine("none"), full_clone),
+        Case("clone-none", "full clone, no compression", engine("none"), full_clone),
         Case("clone-zstd-1", "full clone, zstd 1", engine("zstd", 1), full_clone),
         Case("clone-zstd-3", "full clone, zstd 3 (default)", engine("zstd", 3), full_clone),
         Case("clone-zstd-7", "full clone, zstd 7", engine("zstd", 7), full_clone),
         Case("clone-zstd-10", "full clone, zstd 10", engine("zstd", 10), full_clone),
         Case("clone-zlib", "full clone, zlib (default level)", engine("zlib"), full_clone),
-        Case("clone-one-head", "clone -r of one head, none", engine("none"), one_head),
+        Case("clone-one-head", "clone -r of one head, no compression", engine("none"), one_head),
         Case("stream", "stream clone v2", (), stream_clone),
         Case("stream-wide", "stream clone v2 of 38,000 files", (), stream_clone, "wide"),
+        Case(
+            "storm-50",
+            "each of 50 clones at once, zstd 3",
+            engine("zstd", 3),
+            storm(50),
+            spools=True,
+        ),
+        Case("warm-none", "clone made before, none", engine("none"), warm_clones(1), spools=True),
+        Case(
+            "warm-stream-4",
+            "each of 4 stream clones made before",
+            (),
+            warm_clones(4, stream=True),
+            spools=True,
+        ),
         Case("no-op-pull", "pull with nothing new, 1 connection", (), no_op_pulls(1)),
         Case("no-op-pull-16", "pull with nothing new, 16 connections", (), no_op_pulls(16)),
-        Case("client-none", "hg clone, none", engine("none"), real_clone()),
+        Case("client-none", "hg clone, no compression", engine("none"), real_clone()),
         Case("client-zstd-1", "hg clone, zstd 1", engine("zstd", 1), real_clone()),
         Case("client-zstd-3", "hg clone, zstd 3", engine("zstd", 3), real_clone()),
         Case("client-zstd-7", "hg clone, zstd 7", engine("zstd", 7), real_clone()),

@@ -11,6 +11,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from benchmarks.dataset import ENVIRONMENT
 
@@ -71,9 +72,12 @@ def free_port() -> int:
 
 @dataclass
 class Server:
+    """`folder` is its own, thrown away with it."""
+
     name: str
     process: subprocess.Popen[bytes]
     port: int
+    folder: TemporaryDirectory[str]
 
     @property
     def url(self) -> str:
@@ -92,22 +96,34 @@ class Server:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        self.folder.cleanup()
 
 
-def command(name: str, repository: Path, port: int, config: tuple[str, ...]) -> list[str]:
+def command(
+    name: str, repository: Path, port: int, config: tuple[str, ...], folder: Path, spools: bool
+) -> list[str]:
     options = [word for value in config for word in ("--config", value)]
     if name == "stock":
         where = ["-a", "127.0.0.1", "-p", str(port)]
         return [bin_path("hg"), "serve", "-R", str(repository), *where, *options]
     listen = ["--listen", f"127.0.0.1:{port}", "--workers", "1"]
-    return [bin_path("trunkline"), "serve", str(repository), *listen, *options]
+    settings = folder / "settings.toml"
+    spool = f'path = "{folder / "spool"}"' if spools else "bytes = 0"
+    settings.write_text(f"[spool]\n{spool}\n")
+    program = [bin_path("trunkline"), "serve", str(repository), "--settings", str(settings)]
+    return [*program, *listen, *options]
 
 
-def start(name: str, repository: Path, config: tuple[str, ...] = ()) -> Server:
-    """`name` is "stock" or "trunkline". One worker process, so that memory compares."""
+def start(
+    name: str, repository: Path, config: tuple[str, ...] = (), spools: bool = False
+) -> Server:
+    """`name` is "stock" or "trunkline". One worker process, so that memory compares. `spools`: it
+    makes costly replies once; an empty spool at the start.
+    """
     port = free_port()
+    folder = TemporaryDirectory(prefix="trunkline-bench-")
     process = subprocess.Popen(
-        command(name, repository, port, config),
+        command(name, repository, port, config, Path(folder.name), spools),
         env=ENVIRONMENT,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -120,6 +136,6 @@ def start(name: str, repository: Path, config: tuple[str, ...] = ()) -> Server:
         except OSError:
             time.sleep(0.05)
         else:
-            return Server(name, process, port)
+            return Server(name, process, port, folder)
     process.kill()
     raise RuntimeError(f"{name} did not start: {process.args!r}")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from urllib.parse import quote, quote_plus
+
+Sink = Callable[[bytes], object]
 
 READ_BYTES = 1 << 20
 HEADER_BYTES = 1000  # of one X-HgArg-N header
@@ -62,18 +64,25 @@ class Connection:
         line, _, self._held = self._held.partition(end)
         return line
 
-    def _take(self, count: int, kept: list[bytes] | None) -> None:
-        """Pass `count` bytes, keeping them only where asked to."""
+    def _take(self, count: int, sink: Sink | None) -> None:
+        """Pass `count` bytes."""
         while count:
             data = self._held or self._socket.recv(min(count, READ_BYTES))
             if not data:
                 raise ConnectionError("the server closed the connection in mid-body")
             used, self._held = data[:count], data[count:]
             count -= len(used)
-            if kept is not None:
-                kept.append(used)
+            if sink is not None:
+                sink(used)
 
-    def get(self, path: str, headers: Mapping[str, str], keep: bool = False) -> Reading:
+    def get(
+        self,
+        path: str,
+        headers: Mapping[str, str],
+        keep: bool = False,
+        sink: Sink | None = None,
+    ) -> Reading:
+        """The bytes are dropped; or kept, or given to `sink`."""
         lines = [f"GET {path} HTTP/1.1", "Host: 127.0.0.1"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
         started = time.perf_counter()
@@ -83,24 +92,25 @@ class Connection:
             name.strip().lower(): value.strip()
             for name, _, value in (line.partition(b":") for line in head[1:])
         }
-        kept: list[bytes] | None = [] if keep else None
+        kept: list[bytes] = []
+        sink = kept.append if keep else sink
         size = 0
         if b"content-length" in fields:
             size = int(fields[b"content-length"])
             first = time.perf_counter()
-            self._take(size, kept)
+            self._take(size, sink)
         else:
             count = int(self._line(), 16)
             first = time.perf_counter()
             while count:
-                self._take(count, kept)
+                self._take(count, sink)
                 size += count
                 self._line()
                 count = int(self._line(), 16)
             self._line()
         ended = time.perf_counter()
         status = int(head[0].split()[1])
-        return Reading(status, size, first - started, ended - started, b"".join(kept or ()))
+        return Reading(status, size, first - started, ended - started, b"".join(kept))
 
 
 def argument_headers(arguments: Mapping[str, str]) -> dict[str, str]:

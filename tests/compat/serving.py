@@ -39,7 +39,8 @@ class Serving:
         self._process = subprocess.Popen(
             command,
             cwd=folder,
-            env={**ENVIRONMENT, "PYTHONUNBUFFERED": "1"},
+            # Its spool is its own: no reply comes from a server of before.
+            env={**ENVIRONMENT, "PYTHONUNBUFFERED": "1", "CACHE_DIRECTORY": str(folder)},
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=subprocess.STDOUT,

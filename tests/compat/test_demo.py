@@ -8,6 +8,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+import pytest
 from tests.compat.hg import INSTALLED, ROOT
 from tests.compat.history import nodes, verify
 
@@ -40,6 +41,49 @@ def test_the_printed_line_clones(tmp_path: Path) -> None:
     assert INSTALLED("bookmarks", "--template", "{bookmark} ", cwd=clone) == b"@ review "
     assert INSTALLED("tags", "--template", "{tag} ", cwd=clone) == b"tip 1.0.1 1.0 "
     assert list(tmp_path.glob("trunkline-demo.*")) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "words"),
+    [
+        (["--listen", "127.0.0.1"], 2, "can't listen on '127.0.0.1'"),
+        (["--nonsense"], 2, "No such option"),
+        (["--help"], 0, "--listen ADDRESS"),
+    ],
+)
+def test_options_are_looked_at_before_anything_slow(
+    options: list[str], status: int, words: str, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [ROOT / "scripts" / "demo", *options],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode == status
+    assert words in done.stdout + done.stderr
+    assert "making a sample" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_sigterm_in_the_middle_leaves_nothing(tmp_path: Path) -> None:
+    demo = subprocess.Popen(
+        [ROOT / "scripts" / "demo"],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert demo.stderr is not None
+    assert any("making a sample" in line for line in demo.stderr)
+    demo.terminate()
+    demo.communicate(timeout=SECONDS)  # to the end of all that hold its stderr
+    assert demo.returncode == 143
+    assert list(tmp_path.iterdir()) == []
 
 
 def clone_line(demo: subprocess.Popen[str]) -> list[str]:

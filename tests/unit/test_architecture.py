@@ -27,6 +27,7 @@ FOLDERS = (
     "trunkline.svn.dav",
     "trunkline.svn.txn",
     "trunkline.svn.repository",
+    "trunkline.spool",
     "trunkline.hg.wire",
     "trunkline.hg.bundle",
     "trunkline.hg.stock",

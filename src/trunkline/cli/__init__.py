@@ -6,12 +6,14 @@ import click
 
 from trunkline import __version__
 from trunkline.cli.serve import serve
+from trunkline.cli.spool import spool
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="trunkline")
 def main() -> None:
-    """One fast HTTP door for Mercurial repositories."""
+    """A fast HTTP server for Mercurial repositories."""
 
 
 main.add_command(serve)
+main.add_command(spool)

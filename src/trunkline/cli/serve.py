@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 import click
 from msgspec.structs import replace
 
 from trunkline.config.mercurial import check, check_overrides
+from trunkline.config.mistakes import doubtful_sections
 from trunkline.config.settings import WORKERS_LIMIT, Settings, read_settings
 from trunkline.errors import SettingsError, StoreError
 from trunkline.hg.stock.configuration import close_readers, read_base_config, read_config
@@ -21,7 +22,17 @@ BAD_USAGE = 2
 LOG_MODE = 0o640  # of a new access log, as the workers would make it
 
 
-@click.command()
+class OneLine(click.Command):
+    """What is wrong with an option is told as every other mistake is: in one line."""
+
+    def make_context(self, *words: Any, **extra: Any) -> click.Context:
+        try:
+            return super().make_context(*words, **extra)
+        except click.UsageError as error:
+            fail(error.format_message())
+
+
+@click.command(cls=OneLine)
 @click.argument("paths", metavar="[PATH ...]", nargs=-1)
 @click.option(
     "--listen",
@@ -65,10 +76,11 @@ def serve(
     each is served under its own base name. Without a PATH: those of the settings file, else the
     current folder.
 
-    Prints `listening on http://HOST:PORT` when it is ready.
+    Prints `listening on http://HOST:PORT` (or `unix:PATH`) when it is ready. SIGTERM and SIGINT
+    let running replies end; SIGHUP has the access log opened anew.
     """
     try:
-        settings = read_settings(settings_file) if settings_file else Settings()
+        settings = read_file(settings_file) if settings_file else Settings()
         server = settings.server
         settings = replace(
             settings,
@@ -85,21 +97,42 @@ def serve(
         claim = check_settings(settings)
     except SettingsError as error:
         fail(error.text)
+    for line in doubtful_sections(settings.config):
+        say(line)
     from trunkline.http.server import serve as run  # Granian is slow to import
 
     run(settings, claim)
+
+
+def read_file(path: str) -> Settings:
+    """Raises: SettingsError, which names the file."""
+    settings = read_settings(path)
+    try:
+        check_overrides(settings.config)
+    except SettingsError as error:
+        raise SettingsError(f"{path}: config: {error.text}") from None
+    return settings
 
 
 def check_settings(settings: Settings) -> Claim:
     """All that can be wrong before a worker starts. Raises: SettingsError."""
     roots = mount_paths(settings.paths)
     check_overrides(settings.config)
-    address = parse_listen(settings.server.listen)
+    address = check_listen(settings.server.listen)
     check_write(settings, address)
     check_log(settings)
     claim = Claim(address)
     check_mercurial(settings, roots.single_repository)
     return claim
+
+
+def check_listen(text: str) -> Address:
+    try:
+        return parse_listen(text)
+    except SettingsError as error:
+        raise SettingsError(
+            f"--listen (server.listen): {error.text}; 127.0.0.1:8000 is the default"
+        ) from None
 
 
 def check_write(settings: Settings, address: Address) -> None:
@@ -138,6 +171,10 @@ def check_mercurial(settings: Settings, repository: str | None) -> None:
 
 def fail(text: str) -> NoReturn:
     """One line on stderr, exit status 2."""
+    say(text)
+    raise SystemExit(BAD_USAGE)
+
+
+def say(text: str) -> None:
     line = " ".join(text.split())
     print(f"trunkline: {line}".encode("utf-8", "backslashreplace").decode(), file=sys.stderr)
-    raise SystemExit(BAD_USAGE)

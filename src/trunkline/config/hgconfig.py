@@ -24,12 +24,14 @@ Values = Mapping[tuple[str, str], str]
 class HgConfig:
     """(section, name) -> text. `trusted` is what Mercurial lets steer the program; `untrusted` is
     that and what stands in files of other owners, good only for words shown to people (web.name).
+    `places` has FILE:LINE of values that may be wrong.
 
     Text is decoded with surrogateescape, so no byte of a file is lost.
     """
 
     trusted: Values = field(default_factory=dict)
     untrusted: Values = field(default_factory=dict)
+    places: Values = field(default_factory=dict, compare=False)
 
     def get(self, section: str, name: str, untrusted: builtins.bool = False) -> str | None:
         values = self.untrusted if untrusted else self.trusted

@@ -13,7 +13,8 @@ from trunkline.errors import SettingsError
 
 Check = Callable[[HgConfig, str, str], object]
 
-# httpheader= is what a client cuts X-HgArg headers by; name, number and CRLF are in it.
+# httpheader= is what a client cuts X-HgArg headers by; name, number and CRLF are in it. With 0 it
+# writes its arguments into the query.
 MAX_HEADER_LENGTHS = range(64, 64 * 1024 + 1)  # bytes
 
 
@@ -27,9 +28,9 @@ def optional_boolean(config: HgConfig, section: str, name: str) -> None:
 
 def header_length(config: HgConfig, section: str, name: str) -> None:
     value = config.int(section, name, 1024)
-    if value not in MAX_HEADER_LENGTHS:
+    if value and value not in MAX_HEADER_LENGTHS:
         first, last = MAX_HEADER_LENGTHS[0], MAX_HEADER_LENGTHS[-1]
-        raise SettingsError(f"{section}.{name}: {value} is not in {first} to {last} (bytes)")
+        raise SettingsError(f"{section}.{name}: {value} is not 0 or in {first} to {last} (bytes)")
 
 
 def engines(config: HgConfig, section: str, name: str) -> None:
@@ -93,7 +94,11 @@ def check(config: HgConfig) -> None:
     """Raises: SettingsError, one line, for the first value that can't be used."""
     for (section, name), one in CHECKS.items():
         if (section, name) in config.trusted or (section, name) in config.untrusted:
-            one(config, section, name)
+            try:
+                one(config, section, name)
+            except SettingsError as error:
+                place = config.places.get((section, name))
+                raise SettingsError(f"{error.text} [{place}]" if place else error.text) from None
 
 
 def parse_override(text: str) -> tuple[str, str, str]:

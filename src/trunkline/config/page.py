@@ -23,16 +23,19 @@ SERVED = """\
 
 A repository is looked up when it is asked for, so a new one is there at once, and a folder of
 thousands costs no more than one of three. A symlink to a repository or a folder of them is followed
-where it stays inside its PATH. Nothing of a store is read through one: to have it on another disk,
-make the repository a share (`hg share`), whose source may lie anywhere. (`hg` itself, where it must
-be asked for a repository, follows what it finds.)
+where it stays inside its PATH; the list has each repository once, at its path without symlinks.
+Nothing of a store is read through one: to have it on another disk, make the repository a share
+(`hg share`), whose source may lie anywhere. (`hg` itself, where it must be asked for a repository,
+follows what it finds.)
 `web.hidden` keeps a repository out of the list; it is served all the same. Who may read and pull is
 decided by `web.allow_read`, `web.deny_read` and `web.allow-pull`, as in hgweb; everybody is
 anonymous as yet. Who may push, by `web.push_ssl`, `web.deny_push` and `web.allow-push`.
 
 ## Signals
 
-SIGTERM and SIGINT let running replies end and exit with 0. SIGHUP replaces the workers one by one.
+SIGTERM and SIGINT let running replies end, for `stop_seconds` at most, and exit with 0. SIGHUP has
+the access log opened anew, by each worker before its next line, and touches no reply. Settings are
+read at the start alone; configuration of Mercurial's, whenever it changes.
 A worker that dies is replaced; if its successor dies at once, the program ends with status 1.
 
 ## Behind a reverse proxy

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct, field
 
+from trunkline.config.mistakes import explain
 from trunkline.config.proxies import Proxies
 from trunkline.errors import SettingsError
 from trunkline.work import WALK_LIMIT
@@ -303,11 +304,58 @@ class Log(Struct, frozen=True, forbid_unknown_fields=True):
     access: Annotated[
         str,
         words(
-            'Path of the access log; `-` is stderr, `""` is none. It is appended to by all '
-            "workers, in whole lines; SIGHUP starts new workers, which open it anew."
+            'Path of the access log, relative to the file; `-` is stderr, `""` is none. It is '
+            "appended to by all workers, in whole lines; SIGHUP has it opened anew."
         ),
     ] = "-"
     format: Annotated[Literal["text", "json"], words("Of the access log.")] = "text"
+
+
+class Spool(Struct, frozen=True, forbid_unknown_fields=True):
+    """Costly replies that many ask for are made once, into a file that all of them are sent from.
+
+    Several servers may have one folder, also on a shared disk. It may be deleted at any time.
+    `trunkline spool` lists it.
+    """
+
+    path: Annotated[
+        str,
+        words(
+            'The folder, relative to the file; nobody else may write to it. `""` is `spool` '
+            "below `$CACHE_DIRECTORY`, or `trunkline/spool` below `$XDG_CACHE_HOME` or "
+            "`~/.cache`, or `trunkline-spool-UID` in the folder of temporary files."
+        ),
+    ] = ""
+    bytes: Annotated[
+        int,
+        unit(
+            "bytes",
+            "Of all its files; the least recently used make room, never one in use. A reply that "
+            "doesn't fit is streamed. 0: no spool.",
+        ),
+    ] = 8 * GiB
+    free_bytes: Annotated[int, unit("bytes", "To be left free on its disk.")] = 1 * GiB
+    age_seconds: Annotated[
+        int, unit("seconds", "After its last use a file is removed, when a new one is made.", ge=1)
+    ] = 24 * 3600
+    smallest_bytes: Annotated[
+        int, unit("bytes", "A reply estimated to be smaller is streamed.", ge=1)
+    ] = 1 * MiB
+    builders: Annotated[
+        int,
+        unit(
+            "processes",
+            "That make such files at once, on one machine; 0 is one for each core. Others wait.",
+        ),
+    ] = 0
+    queue: Annotated[
+        int,
+        unit(
+            "builds",
+            "That wait in a worker; a request for one more is told to come again (503).",
+            ge=1,
+        ),
+    ] = 64
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -340,6 +388,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     index: Index = field(default_factory=Index)
     limits: Limits = field(default_factory=Limits)
     subversion: Subversion = field(default_factory=Subversion)
+    spool: Spool = field(default_factory=Spool)
     log: Log = field(default_factory=Log)
 
 
@@ -355,12 +404,25 @@ def read_settings(path: str) -> Settings:
     except SettingsError as error:
         raise SettingsError(f"{path}: {error.text}") from None
     folder = os.path.dirname(os.path.abspath(path))
-    paths = [os.path.join(folder, os.path.expanduser(word)) for word in settings.paths]
-    return msgspec.structs.replace(settings, paths=paths)
+    log = msgspec.structs.replace(settings.log, access=beside_unless_stderr(folder, settings.log))
+    paths = [beside(folder, word) for word in settings.paths]
+    spool = settings.spool
+    if spool.path:
+        spool = msgspec.structs.replace(spool, path=beside(folder, spool.path))
+    return msgspec.structs.replace(settings, paths=paths, log=log, spool=spool)
+
+
+def beside_unless_stderr(folder: str, log: Log) -> str:
+    return log.access if log.access in ("", "-") else beside(folder, log.access)
+
+
+def beside(folder: str, word: str) -> str:
+    """A path of the file, which is relative to the `folder` that it stands in."""
+    return os.path.join(folder, os.path.expanduser(word))
 
 
 def parse_settings(data: bytes) -> Settings:
     try:
         return msgspec.toml.decode(data, type=Settings)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(str(error).replace("\n", " ")) from None
+        raise SettingsError(explain(str(error).replace("\n", " "), Settings)) from None

@@ -15,18 +15,19 @@ from trunkline.config.hgconfig import HgConfig
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """A 401 names no way to log in, as long as there is none: stock clients then say
-    "authorization failed", and ask for no password in vain.
+    "authorization failed", and ask for no password in vain. `rule` is for the log.
     """
 
     status: int
     text: str
+    rule: str = ""
 
 
-READ = Refusal(401, "read not authorized")
+READ = Refusal(401, "read not authorized", "web.allow_read, web.deny_read")
 PULL = Refusal(401, "pull not authorized")
-PUSH = Refusal(401, "push not authorized")
+PUSH = Refusal(401, "push not authorized", "web.allow-push, web.deny_push")
 NEEDS_POST = Refusal(405, "push requires POST request")
-NEEDS_SSL = Refusal(403, "ssl required")
+NEEDS_SSL = Refusal(403, "ssl required", "web.push_ssl")
 
 
 def why_not_read(config: HgConfig, user: str | None = None) -> Refusal | None:

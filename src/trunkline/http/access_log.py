@@ -9,11 +9,12 @@ import json
 import logging
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from trunkline.http.log_writer import LogWriter, stderr_writer
+from trunkline.http.log_writer import STDERR, LogWriter, stderr_writer
 
 log = logging.getLogger(__name__)
 
@@ -41,15 +42,17 @@ class Line:
 
 
 class AccessLog:
-    """Appends to a file or stderr. Processes don't mix their lines.
+    """Appends to a file or stderr. Processes don't mix their lines. `turn`: see `LogFile`."""
 
-    A file that can't be opened is said once, and stderr takes its place: when SIGHUP starts a new
-    worker, the old one goes.
-    """
-
-    def __init__(self, target: str, form: Literal["text", "json"]) -> None:
+    def __init__(
+        self, target: str, form: Literal["text", "json"], turn: Callable[[], int] = lambda: 0
+    ) -> None:
         self._format = format_json if form == "json" else format_text
-        self._writer = open_writer(target) if target else None
+        self._writer: LogWriter | None = None
+        if target == "-":
+            self._writer = stderr_writer
+        elif target:
+            self._writer = LogWriter(LogFile(target, turn).descriptor, "the access log")
 
     @property
     def is_on(self) -> bool:
@@ -66,15 +69,34 @@ class AccessLog:
             self._writer.flush()
 
 
-def open_writer(target: str) -> LogWriter:
-    if target == "-":
-        return stderr_writer
+class LogFile:
+    """A file that is opened anew before the next line whenever `turn` has moved on.
+
+    If it can't be opened, that is said once for each turn, and stderr takes its place.
+    """
+
+    def __init__(self, target: str, turn: Callable[[], int]) -> None:
+        self._target = target
+        self._turn = turn
+        self._opened_at = turn()
+        self._descriptor = open_file(target)
+
+    def descriptor(self) -> int:
+        turn = self._turn()
+        if turn != self._opened_at:
+            self._opened_at = turn
+            old, self._descriptor = self._descriptor, open_file(self._target)
+            if old != STDERR:
+                os.close(old)
+        return self._descriptor
+
+
+def open_file(target: str) -> int:
     try:
-        descriptor = os.open(target, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        return os.open(target, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
     except OSError as error:
         log.error("log.access: %s: %s; it goes to stderr instead", target, error.strerror)
-        return stderr_writer
-    return LogWriter(descriptor, "the access log")
+        return STDERR
 
 
 def format_text(now: float, line: Line) -> str:

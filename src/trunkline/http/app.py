@@ -26,15 +26,17 @@ from trunkline.http.blocks import Pieces, read_span
 from trunkline.http.body import Receive, RequestBody, Send
 from trunkline.http.door import Bridged, Door, Errand, States, Way
 from trunkline.http.failure import explain, for_people, log_broken
+from trunkline.http.follow import Following, send_file
 from trunkline.http.fresh import Fresh
 from trunkline.http.incoming import read_arguments, read_push_arguments
 from trunkline.http.limits import ArgumentBytes, Guests, Held
 from trunkline.http.reset import reset_when_closed
 from trunkline.http.roots import Roots
 from trunkline.http.send import Begun, BrokenReply, Sent, send_stream, send_whole
+from trunkline.http.spooled import Spooled
 from trunkline.http.subversion import SvnDoor, SvnPlace, no_repository
 from trunkline.http.threads import Lane, Threads
-from trunkline.http.visit import Scope, Visit, read_visit
+from trunkline.http.visit import Scope, Visit, describe, read_visit
 from trunkline.reply import Bytes, Span, Stream
 from trunkline.svn.dav.failure import explain as explain_svn
 from trunkline.work import Work
@@ -53,18 +55,21 @@ class Made:
     """
 
     answer: Answer
-    begun: Begun | None = None
+    begun: Begun | Following | None = None
     lane: Lane | None = None
 
 
 class App:
-    """One for each worker process. `ready` is called once requests can be answered."""
+    """One for each worker process. `ready` is called once requests can be answered; when
+    `log_turn` gives another number, the access log is opened anew.
+    """
 
     def __init__(
         self,
         settings: Settings,
         roots: Roots | None = None,
         ready: Callable[[], object] | None = None,
+        log_turn: Callable[[], int] = lambda: 0,
     ) -> None:
         self._settings = settings
         self._ready = ready
@@ -72,13 +77,14 @@ class App:
         self._svn_door = SvnDoor(settings, self._door.roots)
         self._guests = Guests(settings.limits)
         self._argument_bytes = ArgumentBytes(settings.limits)
-        self._log = AccessLog(settings.log.access, settings.log.format)
+        self._log = AccessLog(settings.log.access, settings.log.format, log_turn)
         self._proxies = Proxies(settings.server.trusted_proxies)
         self._fresh: States | None = None
         self._threads: Threads | None = None
         self._bridge_threads: Threads | None = None
         self._push_threads: Threads | None = None
         self._page_threads: Threads | None = None
+        self._spooled: Spooled | None = None
         self._pushes = 0
         self._running: dict[int, tuple[Line, float]] = {}  # and when it began
         self._streams: dict[int, Sent] = {}  # by the same key
@@ -111,6 +117,7 @@ class App:
         self._bridge_threads = Threads(server.bridge_threads, "bridge", share)
         self._push_threads = Threads(server.push_threads, "push")
         self._page_threads = Threads(server.page_threads, "page")
+        self._spooled = Spooled(self._settings.spool)
         self._threads.run(self._door.warm)
         if self._ready is not None:
             self._ready()
@@ -139,6 +146,8 @@ class App:
         for threads in kinds:
             if threads is not None:
                 threads.close()
+        if self._spooled is not None:
+            self._spooled.close()
 
     # -- one request
 
@@ -220,6 +229,12 @@ class App:
             answer = self._door.quick_answer(errand, self._fresh)
             if answer is not None:
                 return Made(answer)
+        made = await self._answer(errand, body, guest)
+        return await self._from_spool(made, errand, body)
+
+    async def _answer(self, errand: Errand, body: RequestBody, guest: str) -> Made:
+        """Raises: ClientGone."""
+        way = errand.way
         assert self._page_threads is not None
         if way.command is None:
             return await attend(self._page_threads.lane(guest), body, self._work, errand)
@@ -230,6 +245,24 @@ class App:
         assert self._bridge_threads is not None
         errand.may_wait = True
         return await attend(self._bridge_threads.lane(guest), body, self._work, errand)
+
+    async def _from_spool(self, made: Made, errand: Errand, body: RequestBody) -> Made:
+        """Of a stream that wasn't begun. Raises: ClientGone, PeerError, StoreError."""
+        stream = made.answer.body
+        if (
+            made.begun is not None
+            or errand.visit.method == "HEAD"
+            or not isinstance(stream, Stream)
+        ):
+            return made
+        assert self._spooled is not None
+        assert made.lane is not None
+        following = await self._spooled.begin(stream, body)
+        if following is not None:
+            return replace(made, begun=following)
+        body.gone.add_done_callback(errand.work.leave)
+        begun = await made.lane.run(self._begin, errand, made.answer)
+        return replace(begun, lane=made.lane)
 
     async def _push(
         self, visit: Visit, way: Way, body: RequestBody, held: Held, guest: str
@@ -306,12 +339,24 @@ class App:
 
     def _work(self, errand: Errand) -> Made:
         """In a thread: the answer, and of a stream the first piece, so that what fails at once
-        still gets a status of its own. Raises: Bridged, ClientGone.
+        still gets a status of its own. One for the spool isn't begun. Raises: Bridged, ClientGone.
         """
-        pieces = None
+        assert self._spooled is not None
         try:
             errand.work.look()
             answer = self._door.answer(errand)
+            if isinstance(answer.body, Stream) and self._spooled.takes(answer.body):
+                return Made(answer)
+        except (Bridged, ClientGone):
+            raise
+        except Exception as error:
+            return Made(self._failure(error, errand.visit, errand.way.shown_command))
+        return self._begin(errand, answer)
+
+    def _begin(self, errand: Errand, answer: Answer) -> Made:
+        """In a thread: with the first piece of a stream. Raises: ClientGone."""
+        pieces = None
+        try:
             body = answer.body
             if isinstance(body, Bytes):
                 return Made(answer)
@@ -323,7 +368,7 @@ class App:
                 pieces.close()
                 return Made(answer)
             return Made(answer, Begun(pieces, pieces.pull()))
-        except (Bridged, ClientGone):
+        except ClientGone:
             close_quietly(pieces)
             raise
         except Exception as error:
@@ -353,10 +398,15 @@ class App:
             await send({"type": "http.response.body", "body": b""})
             return
         assert made.lane is not None
+        assert self._spooled is not None
         idle = self._settings.limits.send_idle_seconds
         sent = self._streams[id(line)] = Sent()
         try:
-            await send_stream(send, body, made.lane, begun, answer.status, headers, idle, sent)
+            if isinstance(begun, Following):
+                await send_file(send, body, begun, answer.status, headers, idle, sent)
+            else:
+                await send_stream(send, body, made.lane, begun, answer.status, headers, idle, sent)
+                self._spooled.learn(answer.body, sent.bytes)
         finally:
             del self._streams[id(line)]
         line.bytes = sent.bytes
@@ -389,7 +439,3 @@ def close_quietly(pieces: Pieces | None) -> None:
     if pieces is not None:
         with contextlib.suppress(Exception):
             pieces.close()
-
-
-def describe(visit: Visit) -> str:
-    return f"{visit.method} {visit.raw_path.decode('latin-1')}"

@@ -22,6 +22,7 @@ from trunkline.http.roots import (
     repository_inside,
     svn_identity,
 )
+from trunkline.http.shut import tell_not_listed
 
 CACHE_FACTOR = 20  # a list is kept for so many times what it took, so it costs 5 % at most
 
@@ -200,8 +201,10 @@ def folders(folder: Folder, root: str, budget: Budget) -> Iterator[tuple[Folder,
                 if is_served(real, root):
                     path = f"{folder.path}/{entry.name}" if folder.path else entry.name
                     yield Folder(path, real), is_link
+    except PermissionError:
+        tell_not_listed(folder.real)
     except OSError:
-        return  # not for us to read, or gone
+        return  # gone
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:

@@ -22,16 +22,17 @@ from trunkline.hg.wire.state import State
 from trunkline.hg.wire.table import COMMANDS
 from trunkline.http.access import Refusal, why_not_pull, why_not_push, why_not_read
 from trunkline.http.catalogue import Catalogue
-from trunkline.http.failure import refuse
+from trunkline.http.failure import refuse, refuse_push, wants_page
 from trunkline.http.fresh import Fresh
 from trunkline.http.handles import Handles
 from trunkline.http.quick import HEADERS_LIMIT, REQUEST_LIMIT, NotQuick, Quick, QuickWork
 from trunkline.http.roots import Roots, mount_paths
 from trunkline.http.url_path import NOT_FOUND, parse_path
-from trunkline.http.visit import Visit
+from trunkline.http.visit import Visit, describe
 from trunkline.reply import Bytes
+from trunkline.web.hgweb_paths import NAMES, NOT_HERE
 from trunkline.web.landing import landing_page
-from trunkline.web.pages import Page, Row, error_page, index_page
+from trunkline.web.pages import Link, Page, Row, error_page, index_page, links_up, way_up
 from trunkline.work import Work
 
 States = Fresh[tuple[str, ...], State]
@@ -46,6 +47,9 @@ PAYLOAD_COMMAND = b"unbundle"
 # whether the server serves them. Source: hg 7.2.4, hgext/lfs/blobstore.py.
 LFS_NAMES = (".git", "info", "lfs")
 LFS_WORDS = "the contents of large files (LFS) aren't served here; lfs.url can name who does"
+
+
+ADVICE = "Nobody can sign in here as yet: ask those who run this server to let you read it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,8 @@ class Door:
         self._settings = settings
         self._roots = self.roots = roots or mount_paths(settings.paths)
         server = settings.server
-        self._handles = Handles(settings.config, server.handles, server.handles_bytes)
+        config = overrides(settings, self._roots)
+        self._handles = Handles(config, server.handles, server.handles_bytes)
         self._catalogue = Catalogue(self._roots, settings.index, self._handles.config)
         self._quick = Quick()
         self._bridged: dict[tuple[str, ...], None] = {}  # names, the oldest first
@@ -198,7 +203,7 @@ class Door:
         why_no_pull, why_no_push = self._refusals(served, visit.method, visit.scheme)
         refusal = why_no_push if way.is_push else why_no_pull
         if refusal is not None:
-            reply = refuse(refusal, way.shown_command)
+            reply = self._refuse(refusal, visit, way)
         else:
             request = Request(
                 method=visit.method,
@@ -218,6 +223,11 @@ class Door:
                 reply = self._pull(way, request, state)
         reply.headers.append((b"server", self._server_header_of(served)))
         return reply
+
+    def _refuse(self, refusal: Refusal, visit: Visit, way: Way) -> Answer:
+        if way.is_push:
+            return refuse_push(refusal, describe(visit), way.shown_command)
+        return refuse(refusal, way.shown_command)
 
     def _state(self, served: Served, errand: Errand) -> State:
         """Raises: Bridged."""
@@ -260,7 +270,8 @@ class Door:
         if refusal is not None:
             return refused_page(refusal)
         may_pull = why_not_pull(served.config) is None
-        page = landing_page(served, name, f"{visit.scheme}://{visit.host}", may_pull)
+        links = links_up(name, visit.raw_path)
+        page = landing_page(served, name, f"{visit.scheme}://{visit.host}", may_pull, links)
         reply = page_answer(page)
         reply.headers.append((b"server", self._server_header_of(served)))
         return reply
@@ -268,13 +279,27 @@ class Door:
     def _index(self, names: tuple[str, ...], visit: Visit) -> Answer:
         """The list, or the part of it below a folder; where there is none, nothing is found."""
         if not self._roots.is_folder(names):
-            raise PeerError(NOT_FOUND, status=404)
+            return self._nothing(names, visit)
         folder = "/".join(names)
         listing = self._catalogue.listing().below(folder)
         if folder and not listing.entries:
-            raise PeerError(NOT_FOUND, status=404)
+            return self._nothing(names, visit)
         rows = [Row(entry.path, entry.name, entry.description) for entry in listing.entries]
         return page_answer(index_page(folder, rows, listing.is_cut, visit.raw_path))
+
+    def _nothing(self, names: tuple[str, ...], visit: Visit) -> Answer:
+        """Below a repository, as hgweb has its pages, its own page is named. Raises: PeerError."""
+        counts = range(len(names) - 1, -1, -1)
+        place = next(filter(None, (self._roots.find(names[:count]) for count in counts)), None)
+        if place is None:
+            raise PeerError(NOT_FOUND, status=404)
+        below = names[len(place.name.split("/")) if place.name else 0]
+        text = f"{NOT_FOUND}: {NOT_HERE}" if below in NAMES else NOT_FOUND
+        if not wants_page(visit.headers):
+            raise PeerError(text, status=404)
+        way = way_up(visit.raw_path) + (Row(place.name, "", "").href if place.name else "")
+        link = Link("The repository's page", way or "./")
+        return page_answer(error_page(404, text, link=link))
 
     def _server_header_of(self, served: Served) -> bytes:
         def make() -> bytes:
@@ -289,7 +314,14 @@ def page_answer(page: Page) -> Answer:
 
 
 def refused_page(refusal: Refusal) -> Answer:
-    return page_answer(error_page(refusal.status, refusal.text))
+    return page_answer(error_page(refusal.status, refusal.text, ADVICE))
+
+
+def overrides(settings: Settings, roots: Roots) -> list[str]:
+    """`config`, less a name for one repository that many would get."""
+    if roots.single_repository is not None:
+        return settings.config
+    return [text for text in settings.config if parse_override(text)[:2] != ("web", "name")]
 
 
 def configured_server_header(settings: Settings) -> bytes:

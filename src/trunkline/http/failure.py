@@ -50,12 +50,17 @@ def peer_failure(error: PeerError, command: str) -> Answer:
 
 def for_people(answer: Answer, headers: Mapping[bytes, bytes]) -> Answer:
     """The same as a page, if a browser asks."""
-    if b"text/html" not in headers.get(b"accept", b""):
+    if not wants_page(headers):
         return answer
     assert isinstance(answer.body, Bytes)
     page = error_page(answer.status, answer.body.data.decode("utf-8", "replace"))
     kept = [header for header in answer.headers if header != TEXT]
     return Answer(page.status, [*page.headers, *kept], Bytes(page.html), answer.command)
+
+
+def wants_page(headers: Mapping[bytes, bytes]) -> bool:
+    """A browser's."""
+    return b"text/html" in headers.get(b"accept", b"")
 
 
 def log_broken(error: BaseException, what: str, sent: int) -> None:
@@ -71,6 +76,18 @@ def refuse(refusal: Refusal, command: str) -> Answer:
     """As stock words it: "0" is its code of a push that failed."""
     headers = [(b"content-type", MEDIA_TYPE_0_1)]
     return Answer(refusal.status, headers, Bytes(b"0\n%s\n" % refusal.text.encode()), command)
+
+
+def refuse_push(refusal: Refusal, what: str, command: str) -> Answer:
+    """In a form that a stock client shows: of another status than 200 it shows the number alone, as
+    what follows that in HTTP can't be ours (stock's server writes its words there). So, too, of a
+    401 as long as nobody can log in.
+    """
+    if refusal.status == HTTPStatus.METHOD_NOT_ALLOWED:
+        return refuse(refusal, command)
+    log.warning("%s: %s refused: %s [%s]", what, command, refusal.text, refusal.rule)
+    words = Bytes(refusal.text.encode() + b"\n")
+    return Answer(200, [(b"content-type", MEDIA_TYPE_ERROR)], words, command)
 
 
 def text_answer(status: int, text: str, command: str = "") -> Answer:

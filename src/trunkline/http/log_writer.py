@@ -11,6 +11,7 @@ import os
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 
 log = logging.getLogger(__name__)
 
@@ -22,9 +23,12 @@ FLUSH_SECONDS = 1.0  # at the end, for what waits
 
 
 class LogWriter:
-    """Thread-safe. Keeps the order of lines; `name` is for the words about those it dropped."""
+    """Thread-safe. Keeps the order of lines; `name` is for the words about those it dropped.
 
-    def __init__(self, descriptor: int, name: str, limit: int = QUEUE_LIMIT) -> None:
+    `descriptor` is asked before each write, by the thread that writes.
+    """
+
+    def __init__(self, descriptor: Callable[[], int], name: str, limit: int = QUEUE_LIMIT) -> None:
         self._descriptor = descriptor
         self._name = name
         self._limit = limit
@@ -67,7 +71,7 @@ class LogWriter:
         while data := self._take():
             lost = 0
             try:
-                write_all(self._descriptor, data)
+                write_all(self._descriptor(), data)
             except OSError:  # a full disk must not stop the service
                 lost = data.count(b"\n")
             with self._changed:
@@ -102,7 +106,7 @@ def write_all(descriptor: int, data: bytes) -> None:
         left = left[os.write(descriptor, left) :]
 
 
-stderr_writer = LogWriter(STDERR, "stderr")
+stderr_writer = LogWriter(lambda: STDERR, "stderr")
 
 
 class LogHandler(logging.Handler):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from trunkline.errors import SettingsError
+from trunkline.http.shut import tell_not_entered
 
 FOUND_LIMIT = 10_000  # places whose check is kept
 
@@ -106,6 +107,9 @@ def repository_identity(path: str) -> Identity | None:
     """Of the `.hg` folder, through symlinks; None when there is none that we may see."""
     try:
         found = os.stat(path + "/.hg")
+    except PermissionError:
+        tell_not_entered(path)
+        return None
     except (OSError, ValueError):
         return None
     return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None

@@ -14,7 +14,9 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from ctypes import c_ulong
 from functools import partial
+from multiprocessing.sharedctypes import RawValue
 from multiprocessing.synchronize import Semaphore
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,12 +55,13 @@ def serve(settings: Settings, claim: Claim) -> None:
     # Spawned workers are the same on every platform, and hold nothing of this process.
     multiprocessing.set_start_method("spawn", force=True)
     count = settings.server.workers or min(MOST_WORKERS, os.cpu_count() or 1)
+    turn = RawValue(c_ulong, 0)  # workers read it; no signal could come before they heed it
     ready = multiprocessing.Semaphore(0)
-    server = make_server(settings, claim.address, count)
+    server = make_server(settings, claim.address, count, turn)
     server.on_startup(partial(start_announcing, claim, ready, count))
     server.main_loop_interrupt.heed_signals()
     try:
-        server.serve(target_loader=partial(load_app, settings, ready), wrap_loader=False)
+        server.serve(target_loader=partial(load_app, settings, ready, turn), wrap_loader=False)
     finally:
         signal.set_wakeup_fd(-1)
         # Python gives signals back to the system before it ends: a second one would kill what
@@ -68,7 +71,9 @@ def serve(settings: Settings, claim: Claim) -> None:
 
 
 class Server(GranianServer):  # type: ignore[misc, valid-type, unused-ignore]
-    """Granian, that kills no worker which has ended by itself, and misses no signal to stop.
+    """Granian, that kills no worker which has ended by itself, misses no signal to stop, and at
+    SIGHUP tells the workers by `log_turn` to open the access log anew, where Granian's would
+    replace them and cut replies that take longer than `stop_seconds`.
 
     Its own thread for each worker waits for the process as well, and whoever of the two comes
     second finds no child: until the first has told its result, the worker looks alive. Granian
@@ -81,9 +86,13 @@ class Server(GranianServer):  # type: ignore[misc, valid-type, unused-ignore]
     interrupt_children: list[int]
     main_loop_interrupt: Interrupt
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
+    def __init__(self, *arguments: Any, log_turn: c_ulong, **named: Any) -> None:
         super().__init__(*arguments, **named)
+        self._log_turn = log_turn
         self.main_loop_interrupt = Interrupt(lambda: self.interrupt_signal)
+
+    def signal_handler_reload(self, *_: Any, **__: Any) -> None:
+        self._log_turn.value += 1
 
     def _stop_workers(self) -> None:
         deadline = time.monotonic() + self.workers_kill_timeout
@@ -111,7 +120,7 @@ def end(worker: Any, kill: Callable[[], None]) -> None:
     kill()
 
 
-def make_server(settings: Settings, address: Address, workers: int) -> Any:
+def make_server(settings: Settings, address: Address, workers: int, log_turn: c_ulong) -> Any:
     where: dict[str, Any] = (
         {"uds": Path(address.path), "uds_permissions": settings.server.socket_mode}
         if address.path
@@ -119,6 +128,7 @@ def make_server(settings: Settings, address: Address, workers: int) -> Any:
     )
     return Server(
         "trunkline",
+        log_turn=log_turn,
         **where,
         interface=Interfaces.ASGI,
         workers=workers,
@@ -157,7 +167,7 @@ def connections(limits: Limits) -> int:
     return max(allowed, LEAST_CONNECTIONS)
 
 
-def load_app(settings: Settings, ready: Semaphore) -> Any:
+def load_app(settings: Settings, ready: Semaphore, log_turn: c_ulong) -> Any:
     """In a worker, before it takes connections."""
     from trunkline.http.app import App  # here, so that the parent needs no numpy
 
@@ -165,7 +175,7 @@ def load_app(settings: Settings, ready: Semaphore) -> Any:
     sys.setswitchinterval(SWITCH_SECONDS)
     watch_parent(settings.server.stop_seconds)
     atexit.register(leave)
-    app = App(settings, ready=lambda: begin(app, ready))
+    app = App(settings, ready=lambda: begin(app, ready), log_turn=lambda: log_turn.value)
     return app
 
 

@@ -60,6 +60,11 @@ def joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
     return {name: b", ".join(values) for name, values in found.items()}
 
 
+def describe(visit: Visit) -> str:
+    """For the log."""
+    return f"{visit.method} {visit.raw_path.decode('latin-1')}"
+
+
 def server_name(server: Sequence[Any] | None) -> str:
     """Of a unix socket there is no port, and nothing that a client could write into a URL."""
     if not server or not server[1]:

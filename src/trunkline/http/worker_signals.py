@@ -18,7 +18,8 @@ from granian._granian import WorkerSignal
 
 def heed_once() -> None:
     """In a worker, before Granian sets its handlers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGHUP):  # a terminal's, which the parent gets as well
+        signal.signal(number, signal.SIG_IGN)
     granian._signals.set_loop_signals = set_loop_signals
 
 

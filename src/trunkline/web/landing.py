@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import time
+from collections.abc import Sequence
 from urllib.parse import quote
 
 from trunkline.config.hgconfig import HgConfig
@@ -12,15 +13,22 @@ from trunkline.hg.store.changelog import ChangesetText
 from trunkline.hg.store.view import View
 from trunkline.hg.store.visibility import FILTERS
 from trunkline.hg.wire.served import Served
-from trunkline.web.pages import Head, Page, repository_page
+from trunkline.web.pages import Head, Link, Page, repository_page
 
 HEADS_SHOWN = 20
+LABELS_SHOWN = 10  # of one head
 SUMMARY_LENGTH = 100  # characters
 BRIDGED = "This repository is read through the installed Mercurial, so no heads are shown."
 
 
-def landing_page(served: Served, url_path: str, base_url: str, may_pull: bool = True) -> Page:
-    """`url_path` without slashes at its ends; `base_url` ends without one."""
+def landing_page(
+    served: Served,
+    url_path: str,
+    base_url: str,
+    may_pull: bool = True,
+    links: Sequence[Link] = (),
+) -> Page:
+    """`url_path` without slashes at its ends; `base_url` ends without one; `links` lead up."""
     config = served.config
     fallback = url_path or os.path.basename(served.root)
     name = config.text("web", "name", untrusted=True) or fallback
@@ -28,10 +36,10 @@ def landing_page(served: Served, url_path: str, base_url: str, may_pull: bool = 
     command = clone_command(config, url_path, base_url, served.root) if may_pull else ""
     snapshot = served.snapshot()
     if snapshot is None:
-        return repository_page(name, description, command, [], False, BRIDGED)
+        return repository_page(name, description, command, [], False, BRIDGED, links)
     heads, is_more = latest_heads(snapshot.view(view_name(config)))
     note = "" if heads else "No changesets yet."
-    return repository_page(name, description, command, heads, is_more, note)
+    return repository_page(name, description, command, heads, is_more, note, links)
 
 
 def view_name(config: HgConfig) -> str | None:
@@ -59,13 +67,24 @@ def latest_heads(view: View) -> tuple[list[Head], bool]:
     """The newest first, and whether there are more of them."""
     revs = view.graph.heads[::-1]
     changelog = view.snapshot.changelog
-    shown = [
-        describe(changelog.node(int(rev)), changelog.entry(int(rev))) for rev in revs[:HEADS_SHOWN]
-    ]
+    labels = labels_of(view)
+    shown = []
+    for rev in revs[:HEADS_SHOWN]:
+        node = changelog.node(int(rev))
+        shown.append(describe(node, changelog.entry(int(rev)), tuple(labels.get(node, ()))))
     return shown, len(revs) > HEADS_SHOWN
 
 
-def describe(node: bytes, text: ChangesetText) -> Head:
+def labels_of(view: View) -> dict[bytes, list[str]]:
+    """Bookmarks and tags of each node, in the order of their names."""
+    labels: dict[bytes, list[str]] = {}
+    for names in (view.bookmarks, view.tags):
+        for name, node in sorted(names.items()):
+            labels.setdefault(node, []).append(name.decode("utf-8", "replace"))
+    return labels
+
+
+def describe(node: bytes, text: ChangesetText, labels: tuple[str, ...] = ()) -> Head:
     lines = text.description.decode("utf-8", "replace").splitlines() or [""]
     return Head(
         node=node.hex()[:12],
@@ -74,6 +93,7 @@ def describe(node: bytes, text: ChangesetText) -> Head:
         date=format_date(text.date),
         summary=lines[0][:SUMMARY_LENGTH],
         is_closed=text.closed,
+        labels=labels[:LABELS_SHOWN],
     )
 
 
@@ -87,6 +107,8 @@ def format_date(date: bytes) -> str:
     """`date` as `ChangesetText` has it, in the committer's own zone."""
     try:
         seconds, west = (float(word) for word in date.split()[:2])
-        return time.strftime("%Y-%m-%d %H:%M", time.gmtime(seconds - west))
+        minutes = int(-west) // 60
+        zone = f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}{abs(minutes) % 60:02d}"
+        return time.strftime("%Y-%m-%d %H:%M", time.gmtime(seconds - west)) + " " + zone
     except (ValueError, OverflowError, OSError):
         return "?"

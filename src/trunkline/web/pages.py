@@ -60,18 +60,54 @@ class Head:
     date: str
     summary: str
     is_closed: bool = False
+    labels: tuple[str, ...] = ()  # bookmarks and tags
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """`href` is relative to the page, as in `Row`."""
+
+    text: str
+    href: str
+
+
+def way_up(url_path: bytes) -> str:
+    """From the path that was asked for, as it was sent, to `/`."""
+    return "../" * (url_path.count(b"/") - 1)
+
+
+def links_up(path: str, url_path: bytes) -> list[Link]:
+    """From the page of `path`, without slashes at its ends, to what it lies in."""
+    up, names = way_up(url_path), path.split("/")
+    links = [Link("Repositories", up or "./")] if path else []
+    for count in range(1, len(names)):
+        links.append(Link(names[count - 1], up + Row("/".join(names[:count]), "", "").href))
+    return links
 
 
 def index_page(folder: str, rows: Sequence[Row], is_cut: bool, url_path: bytes = b"/") -> Page:
     """`url_path` is the path that was asked for, as it was sent."""
-    up = "../" * (url_path.count(b"/") - 1)
-    return Page(200, render("index.html", folder=folder, rows=rows, is_cut=is_cut, up=up))
+    html = render(
+        "index.html",
+        folder=folder,
+        rows=rows,
+        is_cut=is_cut,
+        up=way_up(url_path),
+        links=links_up(folder, url_path),
+    )
+    return Page(200, html)
 
 
 def repository_page(
-    name: str, description: str, command: str, heads: Sequence[Head], is_more: bool, note: str = ""
+    name: str,
+    description: str,
+    command: str,
+    heads: Sequence[Head],
+    is_more: bool,
+    note: str = "",
+    links: Sequence[Link] = (),
 ) -> Page:
-    """`command` clones it; "" when it is not for everyone to clone."""
+    """`command` clones it; "" when it is not for everyone to clone. `links` lead up."""
     html = render(
         "repository.html",
         name=name,
@@ -80,12 +116,15 @@ def repository_page(
         heads=heads,
         is_more=is_more,
         note=note,
+        links=links,
     )
     return Page(200, html)
 
 
-def error_page(status: int, text: str) -> Page:
-    return Page(status, render("error.html", status=status, text=text.strip()))
+def error_page(status: int, text: str, advice: str = "", link: Link | None = None) -> Page:
+    """`link` leads on."""
+    html = render("error.html", status=status, text=text.strip(), advice=advice, link=link)
+    return Page(status, html)
 
 
 def render(template: str, **values: object) -> bytes:

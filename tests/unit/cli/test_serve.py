@@ -49,6 +49,7 @@ def test_address_in_use(repository: Path, taken: int) -> None:
 def test_bad_address_is_told_what_a_good_one_is(repository: Path, address: str) -> None:
     line = refused(str(repository), "--listen", address)
     assert repr(address) in line
+    assert "--listen (server.listen): " in line
     assert "HOST:PORT, [IPv6]:PORT or unix:PATH" in line
 
 
@@ -85,12 +86,15 @@ def test_bad_config(repository: Path, config: str, words: str) -> None:
         ("[server]\ncompressionengines = zlib, foo\n", "foo"),
         ("[server]\nzliblevel = 11\n", "server.zliblevel"),
         ("[web]\nallow-pull = perhaps\n", "web.allow-pull"),
-        ("[server\n", "hgrc"),
+        ("[server\n", "config error"),
+        ("\n[web]\nallow-pull = perhaps\n", "hgrc:3]"),
     ],
 )
 def test_bad_hgrc_of_the_only_repository(repository: Path, hgrc: str, words: str) -> None:
     (repository / ".hg" / "hgrc").write_text(hgrc)
-    assert words in refused(str(repository), "--listen", "127.0.0.1:0")
+    line = refused(str(repository), "--listen", "127.0.0.1:0")
+    assert words in line
+    assert f"{repository}/.hg/hgrc" in line
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0:0", "[::]:0", "192.0.2.1:80"])
@@ -121,6 +125,12 @@ def test_bad_settings(repository: Path, tmp_path: Path) -> None:
     line = refused(str(repository), "--settings", str(file))
     assert str(file) in line
     assert "limits.query_bytes" in line
+
+
+def test_a_bad_entry_of_config_names_the_file(repository: Path, tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text('config = ["server.zliblevel=high"]\n')
+    assert f"{file}: config: server.zliblevel" in refused(str(repository), "--settings", str(file))
 
 
 def test_log_that_cant_be_written(repository: Path, tmp_path: Path) -> None:
@@ -163,6 +173,16 @@ def test_missing_mercurial(repository: Path, tmp_path: Path) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("words", [["--workers", "-1"], ["--workers", "1025"], ["--nonsense"]])
-def test_bad_usage_is_2(words: list[str]) -> None:
-    assert CliRunner().invoke(main, ["serve", *words]).exit_code == 2
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--workers", "-1"], "'--workers': -1 is not in the range"),
+        (["--workers", "1025"], "'--workers': 1025 is not in the range"),
+        (["--workers", "x"], "'x' is not a valid integer"),
+        (["--allow-write", "all"], "'all' is not one of 'authenticated', 'anonymous'"),
+        (["--nonsense"], "--nonsense"),
+        (["--config"], "--config"),
+    ],
+)
+def test_bad_usage_is_one_line_too(words: list[str], told: str) -> None:
+    assert told in refused(*words)

@@ -20,6 +20,7 @@ from trunkline.errors import SettingsError
         "server.uncompressed=no",
         "server.bundle1.push=False",
         "server.maxhttpheaderlen=1024",
+        "server.maxhttpheaderlen=0",
         "server.view=immutable",
         "server.concurrent-push-mode=strict",
         "web.allow-pull=off",

@@ -4,7 +4,7 @@ import msgspec
 from tests.compat.hg import ROOT
 
 from trunkline.config.page import render
-from trunkline.config.settings import Index, Limits, Log, Server, Settings
+from trunkline.config.settings import Index, Limits, Log, Server, Settings, Spool
 
 
 def test_docs_show_the_table_as_it_is() -> None:
@@ -16,7 +16,7 @@ def test_docs_show_the_table_as_it_is() -> None:
 
 def test_every_field_is_in_the_docs_with_a_meaning() -> None:
     page = render()
-    for struct in (Settings, Server, Index, Limits, Log):
+    for struct in (Settings, Server, Index, Limits, Spool, Log):
         for item in msgspec.structs.fields(struct):
             is_section = isinstance(item.type, type) and issubclass(item.type, msgspec.Struct)
             assert (f"## [{item.name}]" if is_section else f"| `{item.name}` |") in page

@@ -41,10 +41,22 @@ def test_bad_value_is_one_line_that_names_it(text: bytes, words: str) -> None:
 
 def test_paths_of_a_file_are_relative_to_it(tmp_path: Path) -> None:
     file = tmp_path / "trunkline.toml"
-    file.write_text('paths = ["repos", "/srv/hg"]\n')
+    file.write_text('paths = ["repos", "/srv/hg"]\n[log]\naccess = "a.log"\n')
     assert read_settings(str(file)).paths == [str(tmp_path / "repos"), "/srv/hg"]
+    assert read_settings(str(file)).log.access == str(tmp_path / "a.log")
+    for word in ("", "-"):
+        file.write_text(f'[log]\naccess = "{word}"\n')
+        assert read_settings(str(file)).log.access == word
 
 
 def test_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"none\.toml: No such file"):
         read_settings(str(tmp_path / "none.toml"))
+
+
+def test_spool_is_relative_to_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text('[spool]\npath = "clones"\n')
+    assert read_settings(str(file)).spool.path == str(tmp_path / "clones")
+    file.write_text("")
+    assert read_settings(str(file)).spool.path == ""

@@ -80,3 +80,34 @@ def test_a_file_that_cannot_be_opened_is_one_line_and_stderr_instead(
     (record,) = caplog.records
     assert "gone/access.log: No such file or directory; it goes to stderr" in record.getMessage()
     assert '"GET /a/b" 200' in capfd.readouterr().err
+
+
+def test_it_is_opened_anew_when_the_turn_moves_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder, turns = tmp_path / "logs", [0]
+    folder.mkdir()
+    file = folder / "access.log"
+    log = AccessLog(str(file), "text", lambda: turns[0])
+
+    def add() -> None:
+        log.add(LINE)
+        log.flush()
+
+    add()
+    file.rename(folder / "old")
+    add()
+    assert len((folder / "old").read_text().splitlines()) == 2
+    turns[0] += 1
+    add()
+    add()
+    assert len(file.read_text().splitlines()) == 2
+    folder.rename(tmp_path / "gone")
+    turns[0] += 1
+    add()
+    assert '"GET /a/b" 200' in capfd.readouterr().err
+    assert len(caplog.records) == 1
+    folder.mkdir()
+    turns[0] += 1
+    add()
+    assert len(file.read_text().splitlines()) == 1

@@ -189,19 +189,24 @@ def test_reading_is_refused_with_the_words_of_stock(tmp_path: Path, command: str
     assert get(app, "/").status == 401
 
 
+NEEDS_SSL = b"ssl required\n"
+
+
 def unbundle(app: App, **how: bytes) -> Reply:
     headers = [(name.replace("_", "-").encode(), value) for name, value in how.items()]
     return post(app, f"/?cmd=unbundle&heads={b'force'.hex()}", b"HG10UN" + b"\0" * 4, *headers)
 
 
-def test_nobody_pushes_by_default(made: Path) -> None:
+def test_nobody_pushes_by_default(made: Path, caplog: pytest.LogCaptureFixture) -> None:
     reply = unbundle(make_app(made / "small"))
-    assert reply.status == 403
-    assert reply.body == b"0\nssl required\n"
+    assert (reply.status, reply.body) == (200, NEEDS_SSL)
+    assert reply.header(b"content-type") == b"application/hg-error"
+    assert "POST /: unbundle refused: ssl required" in caplog.messages[-1]
+    assert "[web.push_ssl]" in caplog.messages[-1]
     open_app = make_app(made / "small", config=["web.push_ssl=no"])
     reply = unbundle(open_app)
-    assert reply.status == 401
-    assert reply.body == b"0\npush not authorized\n"
+    assert (reply.status, reply.body) == (200, b"push not authorized\n")
+    assert "[web.allow-push, web.deny_push]" in caplog.messages[-1]
     assert reply.header(b"www-authenticate") is None  # nobody can log in yet
     reply = get(open_app, "/?cmd=unbundle&heads=")
     assert reply.status == 405
@@ -210,9 +215,9 @@ def test_nobody_pushes_by_default(made: Path) -> None:
 
 def test_https_is_believed_of_a_trusted_proxy_only(made: Path) -> None:
     proxied = {"x_forwarded_proto": b"https"}
-    assert unbundle(make_app(made / "small"), **proxied).status == 403
+    assert unbundle(make_app(made / "small"), **proxied).body == NEEDS_SSL
     app = make_app(made / "small", server=Server(trusted_proxies=["127.0.0.1"]))
-    assert unbundle(app, **proxied).status == 401
+    assert unbundle(app, **proxied).body == b"push not authorized\n"
 
 
 def test_anonymous_pushes_where_the_repository_says_so(tmp_path: Path, made: Path) -> None:
@@ -290,9 +295,9 @@ def test_a_refused_push_is_read_so_that_its_client_gets_to_see_why(made: Path) -
     client = Client("POST", "/?cmd=unbundle&heads=", [length], left)
     app = make_app(made / "small")
     reply = ask(app, client)[0]
-    assert reply.body == b"0\nssl required\n"
+    assert reply.body == NEEDS_SSL
     waiting = Client("POST", "/?cmd=unbundle&heads=", [length, (b"expect", b"100-continue")], [])
-    assert ask(app, waiting)[0].body == b"0\nssl required\n"  # it isn't told to go on
+    assert ask(app, waiting)[0].body == NEEDS_SSL  # it isn't told to go on
 
 
 def test_a_client_that_goes_in_the_middle_of_a_push_is_logged_as_gone(
@@ -690,6 +695,49 @@ def test_landing_page_has_no_clone_line_where_nobody_may_clone(tmp_path: Path) -
     reply = get(make_app(repository), "/")
     assert reply.status == 200
     assert "hg clone" not in reply.text
+    assert "pulling are switched off" in reply.text
+
+
+def test_landing_page_shows_bookmarks_and_tags_of_heads(tmp_path: Path) -> None:
+    repository = new(tmp_path / "r")
+    commit(repository, "a", b"1", "one")
+    run(repository, "bookmark", "mine")
+    run(repository, "tag", "--local", "v1")
+    assert "<td>mine, v1</td>" in get(make_app(repository), "/").text
+
+
+HTML = (b"accept", b"text/html,*/*")
+
+
+def test_below_a_repository_its_page_is_named(made: Path) -> None:
+    app = make_app(made)
+    for target, href in (
+        ("/small/rev/tip", "../../small/"),
+        ("/group/deep/log", "../../group/deep/"),
+    ):
+        page = get(app, target, HTML)
+        assert page.status == 404
+        assert "of hgweb&#39;s pages there are none here" in page.text
+        assert f'href="{href}"' in page.text
+        assert "none here but" in one_line(get(app, target))
+    assert "hgweb" not in get(app, "/small/nothing", HTML).text
+    assert 'href="../small/"' in get(app, "/small/nothing", HTML).text
+    assert 'href="./"' in get(make_app(made / "small"), "/log", HTML).text
+    assert "href" not in get(app, "/none/log", HTML).text
+
+
+def test_a_name_for_all_names_none_of_many(made: Path) -> None:
+    config = ["web.name=all alike"]
+    assert "all alike" not in get(make_app(made, config=config), "/").text
+    assert "all alike" not in get(make_app(made, config=config), "/small").text
+    assert "all alike" in get(make_app(made / "small", config=config), "/").text
+
+
+def test_who_may_not_read_is_told_what_to_do(tmp_path: Path) -> None:
+    repository = new(tmp_path / "r", "[web]\ndeny_read = *\n")
+    reply = get(make_app(repository), "/")
+    assert reply.status == 401
+    assert "ask those who run this server" in reply.text
 
 
 def test_landing_page_keeps_secrets(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def drain(reader: int, until: bytes) -> bytes:
 
 def test_lines_go_out_in_their_order_and_at_once() -> None:
     reader, writer = os.pipe()
-    log = LogWriter(writer, "it")
+    log = LogWriter(lambda: writer, "it")
     log.write(b"first\n")
     assert os.read(reader, 100) == b"first\n"
     for number in range(3000):
@@ -52,7 +52,7 @@ def test_lines_go_out_in_their_order_and_at_once() -> None:
 def test_nobody_waits_for_a_reader_and_what_is_dropped_is_counted(
     pipe: tuple[int, int], caplog: pytest.LogCaptureFixture
 ) -> None:
-    log = LogWriter(pipe[1], "it", limit=50)
+    log = LogWriter(lambda: pipe[1], "it", limit=50)
     begun = time.monotonic()
     for number in range(10):
         log.write(b"line %03d\n" % number)  # 9 bytes: five fit
@@ -70,7 +70,7 @@ def test_nobody_waits_for_a_reader_and_what_is_dropped_is_counted(
 
 def test_a_disk_that_is_full_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
     full = os.open("/dev/full", os.O_WRONLY)
-    log = LogWriter(full, "it")
+    log = LogWriter(lambda: full, "it")
     log.write(b"one\n")
     assert log.flush(SECONDS)
     os.dup2(os.open(os.devnull, os.O_WRONLY), full)

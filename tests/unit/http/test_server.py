@@ -30,6 +30,7 @@ from trunkline.config.settings import Limits, Server
 from trunkline.http.server import FILES_RESERVE, LEAST_CONNECTIONS, LOGGING, UtcFormatter
 
 SECONDS = 60
+SIGNAL_SECONDS = 0.3  # until a process has heeded one
 Start = Callable[..., Serving]
 
 
@@ -361,10 +362,9 @@ def test_sighup_goes_on_when_the_logs_folder_is_gone(
     folder.mkdir()
     settings.write_text(f'[log]\naccess = "{folder}/access.log"\n')
     server = start(made / "small", "--workers", "1", "--settings", str(settings))
-    old = children(server.pid)
     shutil.rmtree(folder)
     os.kill(server.pid, signal.SIGHUP)
-    wait_for(lambda: not set(old) & set(children(server.pid)))
+    time.sleep(SIGNAL_SECONDS)
     assert b" 200 " in ask(server, request("/?cmd=heads"))[:20]
     lines = server.log().splitlines()
     assert len([line for line in lines if "No such file or directory; it goes to" in line]) == 1
@@ -503,18 +503,27 @@ def test_workers_that_cant_start_end_the_program(tmp_path: Path) -> None:
     assert "crash loop" in done.stderr
 
 
-def test_sighup_replaces_workers_and_opens_the_log_anew(
+def test_sighup_opens_the_log_anew_and_cuts_no_reply(
     made: Path, start: Start, tmp_path: Path
 ) -> None:
     log = tmp_path / "access.log"
     settings = tmp_path / "s.toml"
-    settings.write_text(f'[log]\naccess = "{log}"\n')
-    server = start(made / "small", "--workers", "1", "--settings", str(settings))
+    settings.write_text(f'[server]\nstop_seconds = 1\n[log]\naccess = "{log}"\n')
+    server = start(made / "big", "--workers", "1", "--settings", str(settings))
     ask(server, request("/?cmd=heads"))
     old = children(server.pid)
-    log.rename(tmp_path / "access.log.1")
-    os.kill(server.pid, signal.SIGHUP)
-    wait_for(lambda: not set(old) & set(children(server.pid)))
-    assert b" 200 " in ask(server, request("/?cmd=heads"))[:20]
+    with connect(server) as wire:
+        wire.sendall(request("/" + getbundle(made / "big")))
+        first = wire.recv(1000)
+        log.rename(tmp_path / "access.log.1")
+        os.kill(server.pid, signal.SIGHUP)
+        for worker in old:  # a terminal that goes away tells them all
+            os.kill(worker, signal.SIGHUP)
+        time.sleep(2)  # longer than `stop_seconds`
+        answer = first + read_all(wire)
+    assert answer.endswith(b"\r\n0\r\n\r\n")
+    assert len(answer) > BIG_FILE
+    assert children(server.pid) == old
     wait_for(lambda: log.exists() and bool(log.read_text()))
-    assert len(log.read_text().splitlines()) == 1
+    assert " getbundle zlib ok " in log.read_text()
+    assert server.log().splitlines() == [f"listening on {server.url}"]

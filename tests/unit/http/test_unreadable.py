@@ -69,6 +69,7 @@ def ask(app: App, name: str) -> Reply:
     ("name", "refused"),
     [
         ("store", "heads phases getbundle stream_out"),
+        ("hgrc", "heads phases getbundle stream_out"),  # a `deny_read` may stand in it
         ("requires", "heads phases getbundle stream_out"),
         ("store/requires", "heads phases getbundle stream_out"),
         ("store/00changelog.i", "heads phases getbundle stream_out"),
@@ -111,3 +112,39 @@ def test_what_must_not_be_read_is_named_and_refused(
         target.chmod(mode)
     with mere_user():
         assert all(ask(app, each).is_whole for each in ASKS)
+
+
+def test_what_must_not_be_read_is_not_listed(path: Path) -> None:
+    hgrc = path / ".hg" / "hgrc"
+    hgrc.touch()
+    hgrc.chmod(0)
+    try:
+        with mere_user():
+            assert b'href="r/"' not in get(make_app(path.parent), "/").body
+    finally:
+        hgrc.unlink()
+    assert b'href="r/"' in get(make_app(path.parent), "/").body
+
+
+@pytest.mark.parametrize(("mode", "verb"), [(0o700, "enter"), (0o711, "list")])
+def test_a_folder_that_must_not_be_entered_or_listed_is_named_once(
+    mode: int, verb: str, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = path.parent / verb
+    folder.mkdir(mode=mode)
+    folder.chmod(mode)
+    words = f"{folder}: the server's account can't {verb} it (permission denied)"
+    with mere_user():
+        app = make_app(path.parent)
+        for _ in range(2):
+            get(app, "/")
+            for name in ("a", "b/c"):
+                assert get(app, f"/enter/{name}?cmd=heads").status == 404
+    assert [message for message in caplog.messages if "can't" in message] == [words]
+    folder.chmod(mode)  # its ctime moves
+    caplog.clear()
+    with mere_user():
+        get(make_app(path.parent), "/")
+        get(app, "/enter/a?cmd=heads")
+    assert words in caplog.messages
+    folder.rmdir()

@@ -9,7 +9,7 @@ import pytest
 
 from trunkline.config.hgconfig import HgConfig
 from trunkline.web.landing import clone_command, format_date, person
-from trunkline.web.pages import Head, Row, error_page, index_page, repository_page
+from trunkline.web.pages import Head, Link, Row, error_page, index_page, links_up, repository_page
 
 BAD = "<img src=x onerror=\"alert('1')\">&"
 
@@ -19,7 +19,8 @@ def test_nothing_of_a_repository_is_markup() -> None:
     pages = [
         index_page(BAD, [Row(BAD, BAD, BAD)], True),
         repository_page(BAD, BAD, BAD, [head], True, BAD),
-        error_page(404, BAD),
+        error_page(404, BAD, BAD, Link(BAD, BAD)),
+        repository_page(BAD, "", "", [], False, links=[Link(BAD, BAD)]),
     ]
     for page in pages:
         assert b"<img" not in page.html
@@ -60,6 +61,15 @@ def test_links_lead_there_from_wherever_the_list_is(prefix: str, asked: str) -> 
     (href,) = re.findall(rb'href="(.*?)"', page.html)
     url = urljoin(f"http://hg.example{prefix}{asked}", href.decode())
     assert url == f"http://hg.example{prefix}/group/deep/r/"
+
+
+@pytest.mark.parametrize(("asked", "path"), [("/r", "r"), ("/a%20b/c/r/", "a b/c/r")])
+def test_links_lead_up_to_what_a_repository_lies_in(asked: str, path: str) -> None:
+    links = links_up(path, asked.encode())
+    urls = [urljoin(f"http://h/hg{asked}", link.href) for link in links]
+    expected = {"r": ["/hg/"], "a b/c/r": ["/hg/", "/hg/a%20b/", "/hg/a%20b/c/"]}[path]
+    assert urls == [f"http://h{url}" for url in expected]
+    assert links_up("", b"/") == []
 
 
 def test_name_that_is_not_utf_8_shows_that() -> None:
@@ -114,7 +124,13 @@ def test_no_mail_address_is_shown(user: str, name: str) -> None:
 
 @pytest.mark.parametrize(
     ("date", "shown"),
-    [(b"0 0", "1970-01-01 00:00"), (b"0 -7200", "1970-01-01 02:00"), (b"x", "?"), (b"9e99 0", "?")],
+    [
+        (b"0 0", "1970-01-01 00:00 +0000"),
+        (b"0 -7200", "1970-01-01 02:00 +0200"),
+        (b"86400 12600", "1970-01-01 20:30 -0330"),
+        (b"x", "?"),
+        (b"9e99 0", "?"),
+    ],
 )
 def test_dates_are_in_the_committers_zone(date: bytes, shown: str) -> None:
     assert format_date(date) == shown

@@ -5,7 +5,7 @@ Source: hg 7.2.4, wireprotov1server.py `getbundle` and exchange.py `getbundlechu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from trunkline.config.hgconfig import HgConfig
@@ -13,21 +13,27 @@ from trunkline.errors import PeerError
 from trunkline.hg.bundle import parts
 from trunkline.hg.bundle.bundle2 import Part, abort_bundle, write_bundle
 from trunkline.hg.bundle.changegroup import changegroup
-from trunkline.hg.bundle.outgoing import make_outgoing
+from trunkline.hg.bundle.estimate import changegroup_size, file_count, store_size
+from trunkline.hg.bundle.outgoing import Outgoing, make_outgoing
 from trunkline.hg.bundle.refusal import Refusal
 from trunkline.hg.bundle.request import GetBundle
-from trunkline.hg.bundle.stream_part import stream_part
+from trunkline.hg.bundle.stream_part import stream_maker
 from trunkline.hg.node import NULL_NODE
+from trunkline.hg.store.snapshot import Snapshot
 from trunkline.hg.store.view import View
 
+MANY_FILES: Final = 1000
 PLAIN_ARGUMENTS: Final = frozenset({b"heads", b"common", b"bundlecaps"})
 
 
 class Bundle(NamedTuple):
-    """`prefer_uncompressed`: what is in it was packed already, or isn't worth it."""
+    """`prefer_uncompressed`: what is in it was packed already, or isn't worth it. `size`: about as
+    many bytes; 0 where it isn't worth to be kept for others.
+    """
 
     blocks: Iterator[bytes]
     prefer_uncompressed: bool
+    size: int = 0
 
 
 def getbundle(view: View, request: GetBundle, config: HgConfig) -> Bundle:
@@ -38,11 +44,28 @@ def getbundle(view: View, request: GetBundle, config: HgConfig) -> Bundle:
         return plain_bundle(view, request, config)
     try:
         refuse_full(view, request, config)
-        found = list(bundle_parts(view, request, config))
+        stream = stream_maker(view, request, config)
+        outgoing = make_outgoing(view, request.heads or (), request.common)
+        found = list(bundle_parts(view, request, outgoing))
     except PeerError as failure:
         hint = failure.hint.encode() if isinstance(failure, Refusal) else None
         return Bundle(iter([abort_bundle(failure, hint)]), True)
-    return Bundle(write_bundle(found), any(part.type.startswith(b"stream") for part in found))
+    if stream is not None:
+        return Bundle(stream_bundle(stream, found), True, stream_size(view.snapshot))
+    size = changegroup_size(view.snapshot, outgoing) if request.cg else 0
+    return Bundle(write_bundle(found), False, size)
+
+
+def stream_bundle(make: Callable[[], Part], others: list[Part]) -> Iterator[bytes]:
+    """The files are listed when the first block is taken: who gets the bundle from elsewhere is
+    spared that. Raises: StoreError.
+    """
+    yield from write_bundle([make(), *others])
+
+
+def stream_size(snapshot: Snapshot) -> int:
+    """0 where few files make it up: they are sent from the store as fast as from anywhere."""
+    return store_size(snapshot) if file_count(snapshot) >= MANY_FILES else 0
 
 
 def plain_bundle(view: View, request: GetBundle, config: HgConfig) -> Bundle:
@@ -55,7 +78,8 @@ def plain_bundle(view: View, request: GetBundle, config: HgConfig) -> Bundle:
     refuse_full(view, request, config)
     check_plain(request)
     outgoing = make_outgoing(view, request.heads or (), request.common)
-    return Bundle(changegroup(view, outgoing, b"01"), False)
+    size = changegroup_size(view.snapshot, outgoing)
+    return Bundle(changegroup(view, outgoing, b"01"), False, size)
 
 
 def check_plain(request: GetBundle) -> None:
@@ -87,13 +111,12 @@ def refuse_full(view: View, request: GetBundle, config: HgConfig) -> None:
         )
 
 
-def bundle_parts(view: View, request: GetBundle, config: HgConfig) -> Iterator[Part]:
-    """In stock's order. Payloads are made while they are sent. Raises: PeerError."""
-    outgoing = make_outgoing(view, request.heads or (), request.common)
+def bundle_parts(view: View, request: GetBundle, outgoing: Outgoing) -> Iterator[Part]:
+    """In stock's order; a stream comes before them. Payloads are made while they are sent.
+
+    Raises: PeerError.
+    """
     takes_changesets = request.cg and bool(request.capabilities)
-    stream = stream_part(view, request, config)
-    if stream:
-        yield stream
     if takes_changesets:
         yield from some(parts.changegroup_part(view, request, outgoing))
     if request.bookmarks:

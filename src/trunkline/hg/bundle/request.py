@@ -47,6 +47,19 @@ class GetBundle:
     def is_bundle2(self) -> bool:
         return any(word.startswith(b"HG2") for word in self.bundlecaps)
 
+    @property
+    def key(self) -> bytes:
+        """The same for two requests that get the same bundle."""
+        parts: list[bytes] = [b"none" if self.heads is None else b"".join(sorted(self.heads))]
+        parts.append(b"".join(sorted(set(self.common))))
+        for words in (self.bundlecaps, self.named - {b"cbattempted"}):
+            parts.append(b",".join(sorted(words)))
+        for listed in (self.listkeys, self.includepats, self.excludepats):
+            parts.append(b",".join(listed))
+        flags = (self.cg, self.bookmarks, self.phases, self.obsmarkers, self.stream)
+        parts.append(bytes(flags))
+        return b"".join(b"%d:%b" % (len(part), part) for part in parts)
+
     @cached_property
     def capabilities(self) -> Capabilities:
         """What the client can take in a bundle2."""

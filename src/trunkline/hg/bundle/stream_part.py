@@ -6,6 +6,7 @@ Source: hg 7.2.4, bundle2.py `addpartbundlestream2`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from trunkline.config.hgconfig import HgConfig
@@ -26,7 +27,16 @@ WRITERS: Final[dict[bytes, Writer]] = {b"v2": stream2_part, b"v3-exp": stream3_p
 
 
 def stream_part(view: View, request: GetBundle, config: HgConfig) -> Part | None:
-    """Raises: PeerError where a stream is asked for and can't be given."""
+    """Raises: PeerError as `stream_maker`; StoreError."""
+    make = stream_maker(view, request, config)
+    return None if make is None else make()
+
+
+def stream_maker(view: View, request: GetBundle, config: HgConfig) -> Callable[[], Part] | None:
+    """What lists the store's files and makes the part of them, which costs something.
+
+    Raises: PeerError where a stream is asked for and can't be given.
+    """
     if not request.stream:
         return None
     if not offers_stream_parts(config) or not stream_allowed(view.snapshot, config):
@@ -34,7 +44,7 @@ def stream_part(view: View, request: GetBundle, config: HgConfig) -> Part | None
     write = choose_stream(request, config)
     if any(request.includepats) or any(request.excludepats):
         raise PeerError("server does not support narrow stream clones")
-    return write(view, config, includes_markers(view, request))
+    return partial(write, view, config, includes_markers(view, request))
 
 
 def choose_stream(request: GetBundle, config: HgConfig) -> Writer:

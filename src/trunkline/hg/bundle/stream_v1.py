@@ -24,14 +24,18 @@ FORBIDDEN: Final = b"1\n"
 
 
 def stream_v1(snapshot: Snapshot, config: HgConfig) -> Iterator[bytes]:
-    """Files are listed before this returns, and read while blocks are taken.
+    """Files are listed when the first block is taken.
 
-    It has revlogs only: no phases, no markers, no caches. Raises: StoreError, both times.
+    It has revlogs only: no phases, no markers, no caches. Raises: StoreError, also while blocks
+    are taken.
     """
     if not stream_allowed(snapshot, config):
         return iter((FORBIDDEN,))
-    listing = list_store(snapshot)
-    return confirm(gather(_pieces(listing)), snapshot)
+    return _blocks(snapshot)
+
+
+def _blocks(snapshot: Snapshot) -> Iterator[bytes]:
+    yield from confirm(gather(_pieces(list_store(snapshot))), snapshot)
 
 
 def _pieces(listing: Listing) -> Iterator[bytes]:

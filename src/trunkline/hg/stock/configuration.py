@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from trunkline.config.hgconfig import HgConfig
+from trunkline.config.mercurial import CHECKS
 from trunkline.errors import StoreError
 from trunkline.hg.stock.cmdserver import COMMAND_SECONDS, CommandServer, Ran
 from trunkline.hg.stock.installed import child_environment, find_hg
@@ -34,6 +35,7 @@ _NAMES_FILES = ("HGRCPATH", "HOME", "XDG_CONFIG_HOME")
 _READ_FROM = b"read config from: "
 
 Values = dict[tuple[str, str], str]
+Parsed = tuple[Values, list[str], Values]
 
 
 class ConfigRefused(StoreError):
@@ -147,7 +149,8 @@ class ConfigReader:
             told = run_once(self.hg, [b"config", b"--debug"])
             if told.status != 0:
                 raise StoreError(f"Mercurial can't start: {_last_line(told.errors)}", self.hg)
-            watched = with_includes(_base_files(told.output))
+            # `sudo -u hg` may leave HOME at another's: that stops nothing.
+            watched = with_includes(_base_files(told.output), must_be_readable=False)
             signature = sign(watched)
             self._server.restart()  # it read these files at its start, and not since
             self._base = _Base(base.generation + 1, watched, signature, environment)
@@ -157,19 +160,17 @@ class ConfigReader:
         watched = with_includes(_repository_files(root))
         signature = sign(watched)  # before the answer: a change in between shows the next time
         try:
-            trusted, sources = self._config(root, overrides, [])
+            trusted, sources, places = self._config(root, overrides, [])
         except ConfigRefused as refusal:
             return _Cached(refusal.text, generation, watched, signature)
         missed = [path for path in sources if path not in watched + self._base.watched]
         watched, signature = (*watched, *missed), (*signature, *sign(missed))
         untrusted = trusted
         if _may_distrust(signature):
-            untrusted, _ = self._config(root, overrides, [b"--untrusted"])
-        return _Cached(HgConfig(trusted, untrusted), generation, watched, signature)
+            untrusted, _, places = self._config(root, overrides, [b"--untrusted"])
+        return _Cached(HgConfig(trusted, untrusted, places), generation, watched, signature)
 
-    def _config(
-        self, root: str, overrides: Sequence[str], options: list[bytes]
-    ) -> tuple[Values, list[str]]:
+    def _config(self, root: str, overrides: Sequence[str], options: list[bytes]) -> Parsed:
         ran = self._run([b"-R", os.fsencode(root), *_question(overrides), *options])
         if ran.status != 0:
             kind = ConfigRefused if ran.status > 0 else StoreError
@@ -222,8 +223,8 @@ def read_base_config(overrides: Sequence[str] = (), hg: str | None = None) -> Hg
     has_nothing = ran.status == 1 and not ran.output and not ran.errors  # no value in any file
     if ran.status != 0 and not has_nothing:
         raise StoreError(f"Mercurial can't read its configuration: {_last_line(ran.errors)}")
-    values, _ = _parse_values(ran.output)
-    return HgConfig(values, values)
+    values, _, places = _parse_values(ran.output)
+    return HgConfig(values, values, places)
 
 
 def config_reader(hg: str | None = None) -> ConfigReader:
@@ -285,22 +286,26 @@ def _may_distrust(signature: Signature) -> bool:
     return any(found is not None and found[-1] != os.geteuid() for found in signature)
 
 
-def _parse_values(output: bytes) -> tuple[Values, list[str]]:
+def _parse_values(output: bytes) -> Parsed:
+    """Values, the files that they come from, and FILE:LINE of those that are to be checked."""
     fields = output.split(b"\0")
     if len(fields) % 3 != 1 or fields[-1].strip():
         raise StoreError("Mercurial's answer about its configuration was cut short")
     values: Values = {}
     sources: dict[str, None] = {}
+    places: Values = {}
     for name, value, source in zip(fields[0:-1:3], fields[1:-1:3], fields[2:-1:3], strict=True):
         section, _, item = name.decode("utf-8", "surrogateescape").partition(".")
         path, _, line = source.rpartition(b":")
         if path.startswith(b"/") and line.isdigit():
             sources[os.fsdecode(path)] = None
+            if (section, item) in CHECKS:
+                places[_shared(section), _shared(item)] = os.fsdecode(source)
         if source not in _SOURCES_OF_THE_RUN and section not in _UNUSED_SECTIONS:
             values[_shared(section), _shared(item)] = _shared(
                 value.decode("utf-8", "surrogateescape")
             )
-    return values, list(sources)
+    return values, list(sources), places
 
 
 def _shared(text: str) -> str:

@@ -6,13 +6,18 @@ Adds the command `debugtrunkline`, which is `serve --stdio` that takes --config 
 no option at all, so that it can be offered to strangers), and to its protocol one request: by
 `trunkline` a warm process forgets all that it has read of the repository, and learns who asks, so
 that hooks and `acl` see the HG_URL, REMOTE_USER and REMOTE_ADDR that they would see behind hgweb.
-Stream clones are refused where they would carry changesets that the served view leaves out.
+Stream clones are refused where they would carry changesets that the served view leaves out, and
+`listkeys` names none of those, as a command or as a part of a bundle.
 """
 
 from __future__ import annotations
 
 from mercurial import (
     encoding,
+    node,
+    obsolete,
+    phases,
+    pushkey,
     registrar,
     repoview,
     streamclone,
@@ -41,6 +46,8 @@ def serve(ui, repo):  # type: ignore[no-untyped-def]
     streamclone.allowservergeneration = lambda repo: (
         allowed(repo) and hides_nothing(repo)  # type: ignore[no-untyped-call]
     )
+    pushkey.register(b"phases", phases.pushphase, served_roots)
+    pushkey.register(b"obsolete", obsolete.pushmarker, served_markers)
     wireprotov1server.wireprotocommand(b"trunkline", b"*", permission=b"pull")(begin)
     for name, entry in wireprotov1server.commands.items():
         spec = b" ".join([name, entry.permission, *entry.args.split()])
@@ -71,3 +78,18 @@ def hides_nothing(repo):  # type: ignore[no-untyped-def]
     return not repoview.filterrevs(repo.unfiltered(), view) or repo.ui.configbool(
         b"server", b"uncompressedallowsecret"
     )
+
+
+def served_roots(repo):  # type: ignore[no-untyped-def]
+    """Stock names hidden draft roots as well."""
+    keys, has = phases.listphases(repo), repo.changelog.hasnode
+    return {key: keys[key] for key in keys if key == b"publishing" or has(node.bin(key))}
+
+
+def served_markers(repo):  # type: ignore[no-untyped-def]
+    """Stock gives every marker it has, also of changesets that the peer can't see."""
+    if not (repo.obsstore and obsolete.isenabled(repo, obsolete.exchangeopt)):
+        return {}
+    changelog = repo.changelog
+    markers = repo.obsstore.relevantmarkers(nodes=[changelog.node(rev) for rev in changelog])
+    return obsolete._pushkeyescape(sorted(markers))

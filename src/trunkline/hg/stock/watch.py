@@ -6,6 +6,7 @@ for ever, a device without end, a file as often as others include it. So they ar
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -20,7 +21,12 @@ Signature = tuple[tuple[int, int, int, int, int] | None, ...]
 
 # Source: hg 7.2.4, mercurial/config.py, includere; CR ends a line, too, and a BOM may stand first.
 _INCLUDE = re.compile(rb"^%include\s+(\S|\S.*\S)\s*$", re.MULTILINE)
+_NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
 _BOM = b"\xef\xbb\xbf"
+
+
+class UnreadableFile(StoreError):
+    """It is there. Mercurial goes on without it, and so without the `deny_read` in it."""
 
 
 def sign(paths: Iterable[str]) -> Signature:
@@ -38,11 +44,11 @@ def sign(paths: Iterable[str]) -> Signature:
     return tuple(signature)
 
 
-def with_includes(paths: Iterable[str]) -> tuple[str, ...]:
+def with_includes(paths: Iterable[str], must_be_readable: bool = True) -> tuple[str, ...]:
     """`paths` and every file that they name by %include, there or not.
 
     Only what to look at is found here; what the files mean, Mercurial itself says.
-    Raises: StoreError for files that can't be read to an end.
+    Raises: StoreError for files that can't be read to an end, or `must_be_readable` and aren't.
     """
     seen: dict[str, None] = {}
     waiting = list(paths)[::-1]
@@ -50,7 +56,12 @@ def with_includes(paths: Iterable[str]) -> tuple[str, ...]:
     while waiting:
         path = waiting.pop()
         seen[path] = None
-        text = read_text(path, left)
+        try:
+            text = read_text(path, left)
+        except UnreadableFile:
+            if must_be_readable:
+                raise
+            text = b""
         visits, left = visits + 1, left - len(text)
         if visits > FILES_LIMIT:
             raise StoreError(f"a configuration of more than {FILES_LIMIT} files", path)
@@ -59,9 +70,9 @@ def with_includes(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def read_text(path: str, limit: int = TEXT_LIMIT) -> bytes:
-    """b"" for what isn't there, isn't ours to read, or is a folder: Mercurial has a word for it.
+    """b"" for what isn't there, or is a folder: Mercurial has a word for it.
 
-    Raises: StoreError past `limit` bytes, and for what has no end.
+    Raises: StoreError past `limit` bytes, and for what has no end; UnreadableFile.
     """
     try:
         found = os.stat(path)
@@ -71,8 +82,12 @@ def read_text(path: str, limit: int = TEXT_LIMIT) -> bytes:
             raise StoreError("a configuration can't be read from what isn't a file", path)
         with open(path, "rb", opener=_open_at_once) as file:
             text = file.read(limit + 1)
-    except (OSError, ValueError):
+    except ValueError:  # a name may hold a NUL
         return b""
+    except OSError as error:
+        if error.errno in _NOT_THERE:
+            return b""
+        raise UnreadableFile(f"a configuration can't be read: {error.strerror}", path) from None
     if len(text) > limit:
         raise StoreError(f"a configuration of more than {TEXT_LIMIT} bytes", path)
     return text

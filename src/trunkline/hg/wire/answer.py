@@ -21,6 +21,7 @@ from trunkline.hg.wire.negotiate import (
     negotiate,
     pack_text,
 )
+from trunkline.hg.wire.recipe import make_recipe
 from trunkline.hg.wire.replies import Packed, Reply, Text
 from trunkline.hg.wire.request import Request
 from trunkline.hg.wire.served import Served
@@ -123,11 +124,15 @@ def format_reply(exchange: Exchange, command: Command, reply: Reply) -> Answer:
         return Answer(
             200,
             content(packing.media_type),
-            Stream(packing.pack(reply.blocks)),
+            Stream(
+                packing.pack(reply.blocks),
+                make_recipe(exchange, command, reply.repeatable, packing),
+            ),
             name,
             packing.engine.name,
         )
-    return Answer(200, content(MEDIA_TYPE_0_1), Stream(reply.blocks), name)
+    recipe = make_recipe(exchange, command, reply.repeatable, None)
+    return Answer(200, content(MEDIA_TYPE_0_1), Stream(reply.blocks, recipe), name)
 
 
 def format_failure(command: Command | None, failure: PeerError) -> Answer:

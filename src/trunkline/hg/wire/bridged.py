@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from trunkline.errors import PeerError
-from trunkline.hg.node import NULL_NODE, Node, format_nodes, parse_hex, parse_nodes
+from trunkline.hg.node import Node, format_nodes, parse_nodes
 from trunkline.hg.stock.stdio import veil
 from trunkline.hg.wire.arguments import Arguments
 from trunkline.hg.wire.command import Command, Kind, Permission
@@ -22,7 +22,6 @@ NAMED_NODES = {  # the arguments with nodes that must be there
     b"getbundle": (b"heads",),
 }
 KNOWN = ord("1")
-HEX_LENGTH = 40
 
 # Extensions' commands whose reply is a stream; the pipe frames it as if it were a text.
 EXTENSION_STREAMS = frozenset({b"getlfile"})
@@ -58,8 +57,6 @@ def run(exchange: Exchange, command: Command, arguments: Arguments) -> Reply:
     reply = exchange.ask_bridge(command.name, sent)
     if command.name == b"lookup":
         reply = veil_lookup(reply)
-    elif command.name == b"listkeys" and sent.get(b"namespace") == b"phases":
-        reply = without_hidden_roots(exchange, reply)
     return Text(reply)
 
 
@@ -71,20 +68,6 @@ def refuse_unknown(exchange: Exchange, nodes: Sequence[Node]) -> None:
     for node, answer in zip(nodes, known, strict=False):
         if answer != KNOWN:
             raise PeerError(f"unknown revision '{node.hex()}'")
-
-
-def without_hidden_roots(exchange: Exchange, reply: bytes) -> bytes:
-    """Stock names every draft root, also one that is hidden from the peer; `known` tells which."""
-    lines = reply.splitlines()
-    names = [line.partition(b"\t")[0] for line in lines]
-    nodes = [parse_hex(name) if len(name) == HEX_LENGTH else NULL_NODE for name in names]
-    known = exchange.ask_bridge(b"known", {b"nodes": format_nodes(nodes)}) if nodes else b""
-    kept = [
-        line
-        for line, node, answer in zip(lines, nodes, known, strict=True)
-        if node == NULL_NODE or answer == KNOWN
-    ]
-    return b"\n".join(kept)
 
 
 def veil_lookup(reply: bytes) -> bytes:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from trunkline.hg.bundle.changegroup import changegroup as make_changegroup
+from trunkline.hg.bundle.estimate import changegroup_size
 from trunkline.hg.bundle.outgoing import outgoing_from_roots
 from trunkline.hg.node import Node
 from trunkline.hg.wire.arguments import Arguments
 from trunkline.hg.wire.exchange import Exchange
 from trunkline.hg.wire.known import parse_limited
-from trunkline.hg.wire.replies import Packed
+from trunkline.hg.wire.replies import Packed, Repeatable
 
 VERSION = b"01"
 
@@ -35,4 +36,7 @@ def read_ends(_: Exchange, arguments: Arguments) -> tuple[tuple[Node, ...], tupl
 
 def descendants(exchange: Exchange, roots: tuple[Node, ...], heads: tuple[Node, ...]) -> Packed:
     outgoing = outgoing_from_roots(exchange.view, roots, heads)
-    return Packed(make_changegroup(exchange.view, outgoing, VERSION))
+    asked = b"%d:%b" % (len(roots), b"".join([*sorted(roots), *sorted(heads)]))
+    size = changegroup_size(exchange.snapshot, outgoing)
+    blocks = make_changegroup(exchange.view, outgoing, VERSION)
+    return Packed(blocks, repeatable=Repeatable(asked, size))

@@ -11,7 +11,7 @@ from trunkline.hg.bundle.stream_part import BUGGY
 from trunkline.hg.wire.arguments import Arguments
 from trunkline.hg.wire.exchange import Exchange
 from trunkline.hg.wire.pullbundle import has_manifest, pull_bundle
-from trunkline.hg.wire.replies import Packed
+from trunkline.hg.wire.replies import Packed, Repeatable
 
 
 def getbundle(exchange: Exchange, arguments: Arguments) -> Packed:
@@ -20,7 +20,8 @@ def getbundle(exchange: Exchange, arguments: Arguments) -> Packed:
     if ready is not None:
         return ready
     bundle = make_bundle(exchange.view, asked, exchange.config)
-    return Packed(bundle.blocks, bundle.prefer_uncompressed)
+    repeatable = Repeatable(asked.key, bundle.size, asked.stream)
+    return Packed(bundle.blocks, bundle.prefer_uncompressed, repeatable if bundle.size else None)
 
 
 def read_getbundle(_: Exchange, arguments: Arguments) -> GetBundle:

@@ -15,13 +15,13 @@ from trunkline.reply import Bytes
 def check_push(request: Request) -> None:
     """With the words of stock. Source: hg 7.2.4, hgweb/common.py (checkauthz).
 
-    Stock says 401 to who may not push, and not how to authenticate; an HTTP client can't make
-    sense of that, so it is 403 here as long as nobody can.
+    Stock says 401 to who may not push, and not how to authenticate; its client then shows no
+    words. Here they come as an error of the protocol, as long as nobody can log in.
     """
     if request.method != "POST":
         raise PeerError("push requires POST request", status=405)
     if not request.may_push:
-        raise PeerError("push not authorized", status=403)
+        raise PeerError("push not authorized")
 
 
 def pushkey(exchange: Exchange, arguments: Arguments) -> Text:

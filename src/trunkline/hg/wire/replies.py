@@ -14,11 +14,23 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeatable:
+    """Of a stream that is the same for whoever asks the same: the arguments in one form, and about
+    how large it is. `is_stored_form`: as the store has it, so the packing makes no difference.
+    """
+
+    asked: bytes
+    size: int
+    is_stored_form: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Packed:
     """A stream that the client unpacks by the negotiated engine."""
 
     blocks: Iterator[bytes]
     prefer_uncompressed: bool = False
+    repeatable: Repeatable | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +38,7 @@ class Raw:
     """A stream that the client takes as it is, in every version of the protocol."""
 
     blocks: Iterator[bytes]
+    repeatable: Repeatable | None = None
 
 
 Reply = Text | Packed | Raw

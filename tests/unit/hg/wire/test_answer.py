@@ -316,13 +316,13 @@ def test_push_is_refused_with_stocks_words(plain: Stock, asked: bytes) -> None:
     reply, expected = ask(served(plain), asked), stock_reply(plain, asked)
     assert (reply.status, reply.body) == (expected.status, expected.body) == (405, reply.body)
     reply = ask(served(plain), asked, {}, "POST")
-    assert (reply.status, reply.body) == (403, b"0\npush not authorized\n")
+    assert (reply.media_type, reply.body) == ("application/hg-error", b"push not authorized\n")
 
 
 def test_push_inside_a_batch_is_refused_too(plain: Stock) -> None:
     cmds = "heads ;pushkey namespace=bookmarks,key=x,old=,new=" + all_nodes(plain)[0]
     reply = ask(served(plain), query("batch", cmds=cmds), {}, "POST")
-    assert (reply.status, reply.body) == (403, b"0\npush not authorized\n")
+    assert (reply.media_type, reply.body) == ("application/hg-error", b"push not authorized\n")
     assert b"x" not in ask(served(plain), query("listkeys", namespace="bookmarks")).body
 
 

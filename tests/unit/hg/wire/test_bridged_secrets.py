@@ -58,14 +58,34 @@ def through(stock: Stock) -> Served:
     return found
 
 
-def test_a_hidden_draft_root_is_no_root(tmp_path: Path) -> None:
-    stock = repository(tmp_path / "r", "hidden")
-    stray = stock.commit(0)
+@pytest.fixture(scope="module")
+def strayed(tmp_path_factory: pytest.TempPathFactory) -> Stock:
+    """Revision 3 is hidden and a draft root, 4 was rewritten to 5, which is secret."""
+    stock = repository(tmp_path_factory.mktemp("stray") / "r", "hidden")
+    stray, old, secret = (stock.commit(0) for _ in range(3))
     stock.rewrite([stray], [])
-    asked = b"cmd=listkeys&namespace=phases"
-    reply = ask(bridged(stock), asked)
-    assert stock.repo[stray].hex() not in reply.body
-    assert reply == ask(served(stock), asked)
+    stock.retract(2, secret)
+    stock.rewrite([old], [secret])
+    return stock
+
+
+@pytest.mark.parametrize("namespace", ["phases", "obsolete", "bookmarks", "namespaces"])
+def test_a_list_is_of_what_is_served(strayed: Stock, namespace: str) -> None:
+    asked = query({"cmd": "listkeys", "namespace": namespace})
+    reply = ask(bridged(strayed), asked)
+    assert strayed.repo[3].hex() not in reply.body
+    assert reply == ask(served(strayed), asked)
+
+
+def test_a_list_in_a_bundle_is_of_what_is_served(strayed: Stock) -> None:
+    caps = "HG20,bundle2=" + quote("HG20\nchangegroup=02\nlistkeys")
+    asked = {"cmd": "getbundle", "bundlecaps": caps, "cg": "0", "listkeys": "phases,obsolete"}
+    headers = {b"x-hgproto-1": b"0.1 0.2 comp=none"}
+    reply = ask(bridged(strayed, compressionengines="none"), query(asked), headers)
+    assert b"publishing" not in reply.body
+    assert strayed.repo[1].hex() in reply.body
+    assert strayed.repo[3].hex() not in reply.body
+    assert reply == ask(served(strayed, compressionengines="none"), query(asked), headers)
 
 
 def test_it_is_named_by_no_command(stock: Stock, through: Served) -> None:
