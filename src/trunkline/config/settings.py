@@ -270,9 +270,9 @@ class Subversion(Struct, frozen=True, forbid_unknown_fields=True):
     transactions: Annotated[
         str,
         words(
-            "Folder where commits are put together, which all workers and machines that serve the "
-            "same repositories must share. Empty: in the account's own state folder "
-            "(`XDG_STATE_HOME`)."
+            "Folder where commits are put together, relative to the file. All workers and machines "
+            'that serve the same repositories must share it. `""`: in the account\'s own state '
+            "folder (`XDG_STATE_HOME`)."
         ),
     ] = ""
     transaction_hours: Annotated[
@@ -281,9 +281,9 @@ class Subversion(Struct, frozen=True, forbid_unknown_fields=True):
     access_file: Annotated[
         str,
         words(
-            "Access by path: a file in the stock authz format. Its sections name a repository by "
-            "its path in the URL, without the first slash (`[team/project:/trunk]`). Empty: what "
-            "may be read of a repository may be read whole."
+            "Access by path: a file in the stock authz format, relative to the file. Its sections "
+            "name a repository by its path in the URL, without the first slash "
+            '(`[team/project:/trunk]`). `""`: what may be read of a repository may be read whole.'
         ),
     ] = ""
     sessions: Annotated[
@@ -409,7 +409,17 @@ def read_settings(path: str) -> Settings:
     spool = settings.spool
     if spool.path:
         spool = msgspec.structs.replace(spool, path=beside(folder, spool.path))
-    return msgspec.structs.replace(settings, paths=paths, log=log, spool=spool)
+    subversion = msgspec.structs.replace(
+        settings.subversion,
+        **{
+            name: beside(folder, word)
+            for name in ("transactions", "access_file")
+            if (word := getattr(settings.subversion, name))
+        },
+    )
+    return msgspec.structs.replace(
+        settings, paths=paths, log=log, spool=spool, subversion=subversion
+    )
 
 
 def beside_unless_stderr(folder: str, log: Log) -> str:
