@@ -34,7 +34,7 @@ from trunkline.http.reset import reset_when_closed
 from trunkline.http.roots import Roots
 from trunkline.http.send import Begun, BrokenReply, Sent, send_stream, send_whole
 from trunkline.http.spooled import Spooled
-from trunkline.http.subversion import SvnDoor, SvnPlace, no_repository
+from trunkline.http.subversion import Caller, SvnDoor, SvnPlace, no_repository
 from trunkline.http.threads import Lane, Threads
 from trunkline.http.visit import Scope, Visit, describe, read_visit
 from trunkline.reply import Bytes, Span, Stream
@@ -321,7 +321,9 @@ class App:
 
     def _work_svn(self, visit: Visit, place: SvnPlace, blocks: Iterable[bytes]) -> Made:
         """In a thread: as `_work`."""
-        made = self._svn_door.answer(place, visit, blocks)
+        # Everybody is anonymous as yet.
+        caller = Caller(may_write=self._settings.allow_write == "anonymous")
+        made = self._svn_door.answer(place, visit, blocks, caller)
         answer = Answer(made.status, made.headers, made.body)
         if isinstance(answer.body, Bytes):
             return Made(answer)

@@ -33,6 +33,15 @@ class SvnPlace:
     rest: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks. `user` None is nobody; `has_logins` tells whether logging in could help."""
+
+    user: str | None = None
+    may_write: bool = False
+    has_logins: bool = False
+
+
 class SvnDoor:
     """One for each worker. Thread-safe."""
 
@@ -44,7 +53,6 @@ class SvnDoor:
         self._area = Area(subversion.transactions or default_area(), subversion.transaction_hours)
         self._real: dict[str, tuple[SvnIdentity, str]] = {}
         self._lock = Lock()
-        self._may_write = settings.allow_write == "anonymous"
 
     def find(self, raw_path: bytes) -> SvnPlace | None:
         """Costs a stat for each folder on the way."""
@@ -84,7 +92,9 @@ class SvnDoor:
             self._real[path] = identity, real
         return identity, real
 
-    def answer(self, place: SvnPlace, visit: Visit, blocks: Iterable[bytes]) -> Answer:
+    def answer(
+        self, place: SvnPlace, visit: Visit, blocks: Iterable[bytes], caller: Caller
+    ) -> Answer:
         """In a thread."""
         subversion = self._settings.subversion
         served = Served(
@@ -98,6 +108,7 @@ class SvnDoor:
             report_limit=subversion.report_bytes,
             compression=subversion.compression,
             rules=self._rules(place),
+            has_logins=caller.has_logins,
         )
         request = Request(
             method=visit.method,
@@ -106,7 +117,8 @@ class SvnDoor:
             query=visit.query,
             headers=visit.headers,
             blocks=blocks,
-            may_write=self._may_write,
+            user=None if caller.user is None else caller.user.encode(),
+            may_write=caller.may_write,
             scheme=visit.scheme,
         )
         return answer(served, request)
