@@ -30,7 +30,7 @@ def lock(exchange: Exchange) -> Answer:
     if resource.kind != "public":
         raise PeerError("LOCK: only of a public URL", status=405)
     if request.user is None:
-        raise DavError(401, codes.RA_NOT_AUTHORIZED, "Anonymous lock creation is not allowed.")
+        raise nobody(exchange, "Anonymous lock creation is not allowed.")
     body = exchange.xml()
     if body is None:
         return refresh(exchange)
@@ -52,6 +52,11 @@ def lock(exchange: Exchange) -> Answer:
         is_dav_comment=not request.is_svn,
     )
     return locked(exchange, made)
+
+
+def nobody(exchange: Exchange, text: str) -> DavError:
+    """A lock must be somebody's."""
+    return DavError(401 if exchange.served.has_logins else 403, codes.FS_NO_USER, text)
 
 
 def check_there(exchange: Exchange, version: int | None) -> None:
@@ -124,7 +129,7 @@ def unlock(exchange: Exchange) -> Answer:
         raise PeerError("UNLOCK: no Lock-Token")
     breaks = b"lock-break" in request.options
     if request.user is None and not breaks:
-        raise DavError(401, codes.RA_NOT_AUTHORIZED, "Anonymous lock removal is not allowed.")
+        raise nobody(exchange, "Anonymous lock removal is not allowed.")
     known = find_lock(exchange.session, resource.path)
     if known is None or (known.token != token and not breaks):
         path = resource.path.decode("utf-8", "replace")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.unit.svn.repositories import Core, core
 
 __all__ = ["core"]
@@ -17,6 +19,9 @@ def token(core: Core, **headers: bytes) -> bytes:
 
 
 def test_nobody_cant_lock(core: Core) -> None:
+    got, body = core.ask("LOCK", b"/trunk/a", LOCK)
+    assert (got.status, b'errcode="160034"' in body) == (403, True)
+    core.served = replace(core.served, has_logins=True)
     assert core.ask("LOCK", b"/trunk/a", LOCK)[0].status == 401
 
 
