@@ -200,3 +200,24 @@ def test_load_by_svnrdump(pair: Make) -> None:
         "svnrdump load -q $U <dump; svn log -v $U; svn ls -R $U",
     )
     both.wrote()
+
+
+FORMATS = pytest.mark.parametrize(
+    "options", [("--compatible-version", version) for version in ("1.6", "1.8", "1.9")]
+)
+
+
+@FORMATS
+def test_older_formats_and_packed_ones(pair: Make, options: tuple[str, ...]) -> None:
+    both = pair("v2", *options)
+    for site in (both.stock, both.ours):
+        form = site.disk / "db" / "format"
+        form.write_text(form.read_text().replace("sharded 1000", "sharded 2"))
+    both.same(*GROW)
+    for site in (both.stock, both.ours):
+        site.run(f"svnadmin pack -q {site.disk}", expect_ok=True)
+    both.same(
+        "svn checkout -q $U p && svn log -v $U && svn ls -R -v $U && svn blame $U/branches/b/a"
+    )
+    both.same("cd p && echo more >>trunk/a && svn commit -m 'after packing' && svn cat $U/trunk/a")
+    both.wrote()
