@@ -259,6 +259,13 @@ class Subversion(Struct, frozen=True, forbid_unknown_fields=True):
             "the client gets one by one (`Off`); `On` leaves it to the client's configuration."
         ),
     ] = "Prefer"
+    autoversioning: Annotated[
+        bool,
+        words(
+            "Whether plain WebDAV clients may write: each PUT, MKCOL, DELETE, COPY, MOVE and "
+            "PROPPATCH of a public URL is a commit of its own."
+        ),
+    ] = False
     compression: Annotated[
         int,
         unit(

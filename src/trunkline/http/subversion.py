@@ -108,6 +108,7 @@ class SvnDoor:
             report_limit=subversion.report_bytes,
             compression=subversion.compression,
             rules=self._rules(place),
+            autoversioning=subversion.autoversioning,
             has_logins=caller.has_logins,
         )
         request = Request(

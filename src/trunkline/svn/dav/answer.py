@@ -12,7 +12,6 @@ from trunkline.svn.dav.commit import (
     mkactivity,
     mkcol,
     post,
-    proppatch,
     put,
 )
 from trunkline.svn.dav.exchange import Exchange, Served
@@ -23,6 +22,7 @@ from trunkline.svn.dav.merge import merge
 from trunkline.svn.dav.options import options
 from trunkline.svn.dav.packing import packed
 from trunkline.svn.dav.propfind import propfind
+from trunkline.svn.dav.proppatch import proppatch
 from trunkline.svn.dav.reports.table import report
 from trunkline.svn.dav.request import Answer, Request
 
@@ -43,6 +43,7 @@ WRITES: dict[str, Method] = {
     "MERGE": merge,
     "MKACTIVITY": mkactivity,
     "MKCOL": mkcol,
+    "MOVE": copy,
     "POST": post,
     "PROPPATCH": proppatch,
     "PUT": put,

@@ -62,6 +62,10 @@ class Exchange:
     def youngest(self) -> int:
         return self.session.youngest()
 
+    def forget_youngest(self) -> None:
+        """After a commit of this request."""
+        self.__dict__.pop("youngest", None)
+
     def xml(self) -> Element | None:
         return parse(self.request.blocks, self.served.xml_limit)
 
@@ -80,12 +84,12 @@ class Exchange:
         """Somewhere, where the resource is no path. Raises: as `need`."""
         if not self.request.may_write:
             raise PeerError("writing isn't allowed here", status=403)
-        kind, right = self.resource.kind, Right.WRITE
-        if self.request.method in ("DELETE", "MERGE"):
-            right |= Right.RECURSIVE
-        if self.request.method == "MERGE":
+        kind, method, right = self.resource.kind, self.request.method, Right.WRITE
+        if method == "MERGE":
             return  # each step was judged
-        if kind in ("public", "txr", "vtxr", "wrk", "ver") and self.request.method != "COPY":
+        if method == "DELETE":
+            right |= Right.RECURSIVE
+        if kind in ("public", "txr", "vtxr", "wrk", "ver") and method not in ("COPY", "MOVE"):
             self.need(self.resource.path, right)
         else:
             self.need(None, Right.WRITE)

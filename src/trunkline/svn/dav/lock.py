@@ -8,13 +8,13 @@ import time
 from trunkline.errors import PeerError
 from trunkline.reply import Bytes
 from trunkline.svn.dav.active_lock import active_lock
-from trunkline.svn.dav.commit import version_name
 from trunkline.svn.dav.dates import format_iso
 from trunkline.svn.dav.exchange import Exchange
 from trunkline.svn.dav.failure import DavError
 from trunkline.svn.dav.names import XML_HEAD, XML_TYPE
 from trunkline.svn.dav.request import Answer
 from trunkline.svn.dav.tokens import if_tokens
+from trunkline.svn.dav.working import assembly, version_name
 from trunkline.svn.dav.xml_in import Element
 from trunkline.svn.repository import error as codes
 from trunkline.svn.repository.error import SvnError
@@ -63,8 +63,17 @@ def check_there(exchange: Exchange, version: int | None) -> None:
     kind = exchange.node().kind()
     if kind is Kind.DIR:
         raise SvnError(codes.FS_NOT_FILE, "Path is a folder, which can't be locked")
-    if kind is Kind.NONE and version is None:
+    if kind is Kind.NONE and exchange.served.autoversioning and not exchange.request.is_svn:
+        make_empty(exchange)
+    elif kind is Kind.NONE and version is None:
         raise PeerError("LOCK: there is no such file", status=405)
+
+
+def make_empty(exchange: Exchange) -> None:
+    """A plain WebDAV client locks a file before it puts it. Source: RFC 4918, 9.10.4."""
+    with assembly(exchange) as made:
+        made.put(exchange.resource.path, [], False, None, None, None)
+    exchange.forget_youngest()
 
 
 def check_wish(body: Element) -> None:

@@ -6,13 +6,13 @@ from contextlib import suppress
 
 from trunkline.errors import PeerError
 from trunkline.reply import Bytes
-from trunkline.svn.dav.commit import TXNS, open_stored
 from trunkline.svn.dav.exchange import Exchange
 from trunkline.svn.dav.failure import DavError
 from trunkline.svn.dav.names import XML_HEAD, XML_TYPE
 from trunkline.svn.dav.request import Answer
 from trunkline.svn.dav.tokens import Tokens, read_token_list
 from trunkline.svn.dav.url import quote, resource_of_url, special, versioned
+from trunkline.svn.dav.working import TXNS, open_stored
 from trunkline.svn.dav.xml_out import escape, filtered, printable
 from trunkline.svn.repository import error as codes
 from trunkline.svn.repository.commit import Committed
