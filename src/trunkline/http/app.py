@@ -319,11 +319,13 @@ class App:
         await body.drain(limits.refused_push_bytes)
         return replace(made, lane=lane)
 
+    def caller(self, visit: Visit) -> Caller:
+        """Everybody is anonymous as yet."""
+        return Caller(may_write=self._settings.allow_write == "anonymous")
+
     def _work_svn(self, visit: Visit, place: SvnPlace, blocks: Iterable[bytes]) -> Made:
         """In a thread: as `_work`."""
-        # Everybody is anonymous as yet.
-        caller = Caller(may_write=self._settings.allow_write == "anonymous")
-        made = self._svn_door.answer(place, visit, blocks, caller)
+        made = self._svn_door.answer(place, visit, blocks, self.caller(visit))
         answer = Answer(made.status, made.headers, made.body)
         if isinstance(answer.body, Bytes):
             return Made(answer)
