@@ -203,7 +203,7 @@ class App:
             if place is not None:
                 return await self._dav(visit, place, body, guest)
             if visit.user_agent.startswith("SVN/"):
-                failed = explain_svn(no_repository(), describe(visit))
+                failed = no_repository()
                 return Made(Answer(failed.status, failed.headers, failed.body))
             way = self._door.way(visit)
             command = line.command = way.shown_command

@@ -14,7 +14,7 @@ from trunkline.http.url_path import parse_name
 from trunkline.http.visit import Visit
 from trunkline.svn.dav.answer import answer
 from trunkline.svn.dav.exchange import Served
-from trunkline.svn.dav.failure import DavError
+from trunkline.svn.dav.failure import DavError, explain
 from trunkline.svn.dav.request import Answer, Request
 from trunkline.svn.dav.url import unquote
 from trunkline.svn.repository.session import Rules, Sessions
@@ -134,9 +134,10 @@ class SvnDoor:
         self._sessions.close()
 
 
-def no_repository() -> DavError:
+def no_repository() -> Answer:
     """For a Subversion client that asks for what is none; as stock words it."""
-    return DavError(404, 2, "Could not find the requested SVN filesystem")
+    error = DavError(404, 2, "Could not find the requested SVN filesystem")
+    return explain(error, "")
 
 
 def default_area() -> str:
