@@ -130,9 +130,11 @@ def test_read_hooks_fire_as_often_as_on_the_stock_server(
     assert sum(line.startswith("outgoing") for line in counts["trunkline"][1]) == 1
 
 
+@pytest.mark.parametrize("exchange", ["", "bundle1"], ids=["bundle2", "bundle1"])
 def test_a_read_hook_that_forbids_is_told_to_the_user(
-    hg: Hg, writable: Source, serve_own: Serve, tmp_path: Path
+    hg: Hg, exchange: str, writable: Source, serve_own: Serve, tmp_path: Path
 ) -> None:
+    hg = hg.with_config(f"devel.legacy.exchange={exchange}")
     repository = writable("rich")
     configure(repository, "[hooks]\npreoutgoing.never = echo not today >&2; exit 1\n")
     failed = hg.run("clone", serve_own(repository).url, tmp_path / "clone", expect=None)

@@ -14,6 +14,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 # Values that everyone may name; they import nothing but one another.
 VOCABULARY = (
     "trunkline.errors",
+    "trunkline.quoting",
     "trunkline.reply",
     "trunkline.work",
     "trunkline.hg.node",

@@ -129,7 +129,7 @@ def test_client_that_may_not_is_told_so_and_asked_for_no_password(
     INSTALLED.run("clone", "-q", server.url, clone)
     commit(clone, "a", b"2", "two")
     told = refusal(clone, "push")
-    assert "abort: authorization failed" in told
+    assert "abort: remote error:\npush not authorized" in told
     assert "password" not in told
     (repository / ".hg" / "hgrc").write_text("[web]\nallow-pull = no\n")
     for words in (["pull"], ["clone", server.url, "other"]):

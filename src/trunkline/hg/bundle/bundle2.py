@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from struct import Struct
-from urllib.parse import quote_from_bytes, unquote_to_bytes
+from urllib.parse import quote_from_bytes
 
 from trunkline.errors import PeerError, TrunklineError
+from trunkline.quoting import unquote
 
 MAGIC = b"HG20"
 INT32 = Struct(">i")
@@ -120,7 +121,7 @@ def parse_capabilities(blob: bytes) -> Capabilities:
         name, has_values, values = line.partition(b"=")
         if name or has_values:
             words = values.split(b",") if has_values else []
-            capabilities[unquote_to_bytes(name)] = tuple(map(unquote_to_bytes, words))
+            capabilities[unquote(name)] = tuple(map(unquote, words))
     return capabilities
 
 

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
-from urllib.parse import unquote_to_bytes
 
 from trunkline.errors import PeerError
 from trunkline.hg.bundle.bundle2 import LIMIT, Capabilities, parse_capabilities
 from trunkline.hg.node import Node, parse_nodes
+from trunkline.quoting import unquote
 
 NODES_LIMIT: Final = 1_000_000  # nodes in `heads` or in `common`
 NAMESPACES_LIMIT: Final = 64  # namespaces in `listkeys`; a client asks for three at most
@@ -66,7 +66,7 @@ class GetBundle:
         found: Capabilities = {}
         for word in sorted(self.bundlecaps):
             if word.startswith(BUNDLE2):
-                found |= parse_capabilities(unquote_to_bytes(word[len(BUNDLE2) :]))
+                found |= parse_capabilities(unquote(word[len(BUNDLE2) :]))
         return found
 
 
@@ -115,10 +115,13 @@ def parse_bundlecaps(text: bytes | None) -> frozenset[bytes]:
 
 
 def parse_namespaces(text: bytes | None) -> tuple[bytes, ...]:
-    """Each becomes a parameter of its part. Raises: PeerError for one that doesn't fit."""
+    """Each becomes a parameter of its part, and is sent once, however often it is named.
+
+    Raises: PeerError for one that doesn't fit.
+    """
     if text is not None and text.count(b",") >= NAMESPACES_LIMIT:
         raise PeerError(f"getbundle: more than {NAMESPACES_LIMIT} namespaces in listkeys")
-    found = parse_words(text)
+    found = tuple(dict.fromkeys(parse_words(text)))
     if any(len(name) > LIMIT for name in found):
         raise PeerError(f"getbundle: a namespace of more than {LIMIT} bytes")
     return found

@@ -160,9 +160,9 @@ def explain(status: int, words: bytes, root: str) -> TrunklineError:
     if status == _LOCK_STATUS and (lock := _CANT_LOCK.fullmatch(text)):
         return PeerError(f"the server may not write to this repository: {lock[1]}")
     if text and is_free_of_paths(text, root):
-        if status == _HOOK_STATUS:
-            return PeerError(text, 403)
-        if status == _INPUT_STATUS or (status == _OTHER_STATUS and _is_refusal(text, words)):
+        if status in (_INPUT_STATUS, _HOOK_STATUS) or (
+            status == _OTHER_STATUS and _is_refusal(text, words)
+        ):
             return PeerError(text)
         if status == _STORAGE_STATUS and text.startswith(_UNKNOWN):
             return PeerError(text)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import unquote_to_bytes
 
 from trunkline.errors import PeerError
 from trunkline.hg.wire.request import POST_ARGUMENTS_HEADER, Request, post_arguments_length
+from trunkline.quoting import unquote
 
 QUERY_LIMIT = 64 * 1024  # bytes
 HEADER_ARGUMENTS_LIMIT = 1024 * 1024  # bytes of all X-HgArg headers together
@@ -47,15 +47,13 @@ def parse_pairs(text: bytes) -> Pairs:
     for field in fields:
         if field:
             name, _, value = field.partition(b"=")
-            pairs.append((unquote(name), unquote(value)))
+            pairs.append((unquote_form(name), unquote_form(value)))
     return pairs
 
 
-def unquote(text: bytes) -> bytes:
-    """ "+" is a space, "%41" is "A", and a "%" without two hex digits stands for itself."""
-    if b"+" in text:
-        text = text.replace(b"+", b" ")
-    return unquote_to_bytes(text) if b"%" in text else text
+def unquote_form(text: bytes) -> bytes:
+    """As `unquote`, and "+" is a space."""
+    return unquote(text.replace(b"+", b" ") if b"+" in text else text)
 
 
 def parse_query(query: bytes) -> Pairs:

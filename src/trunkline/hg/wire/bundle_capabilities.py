@@ -7,11 +7,12 @@ Source: hg 7.2.4, exchanges/bundle_caps.py and bundle2.py (encodecaps, decodecap
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from urllib.parse import quote_from_bytes, unquote_to_bytes
+from urllib.parse import quote_from_bytes
 
 from trunkline.config.hgconfig import HgConfig
 from trunkline.hg.bundle.stream import offers_stream_parts
 from trunkline.hg.store.evolution import is_exchange_enabled
+from trunkline.quoting import unquote
 
 Capabilities = Mapping[bytes, tuple[bytes, ...]]
 
@@ -59,8 +60,8 @@ def parse_blob(blob: bytes) -> dict[bytes, tuple[bytes, ...]]:
     found: dict[bytes, tuple[bytes, ...]] = {}
     for line in blob.splitlines():
         name, _, values = line.partition(b"=")
-        found[unquote_to_bytes(name)] = tuple(
-            unquote_to_bytes(value) for value in values.split(b",") if value
+        found[unquote(name)] = tuple(
+            unquote(value) for value in values.split(b",") if value
         )
     return found
 
@@ -71,7 +72,7 @@ def format_token(capabilities: Capabilities) -> bytes:
 
 def without_withheld(token: bytes) -> bytes:
     """A `bundle2=` token of stock, less what isn't advertised here."""
-    blob = parse_blob(unquote_to_bytes(token.partition(b"=")[2]))
+    blob = parse_blob(unquote(token.partition(b"=")[2]))
     return format_token({name: values for name, values in blob.items() if name not in WITHHELD})
 
 

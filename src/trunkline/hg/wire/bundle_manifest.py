@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import unquote_to_bytes
+
+from trunkline.quoting import unquote
 
 V1_COMPRESSIONS = (b"none", b"gzip", b"bzip2")
 COMPRESSIONS = (*V1_COMPRESSIONS, b"zstd")
@@ -59,7 +60,7 @@ def parse_entry(line: bytes) -> ManifestEntry | None:
     for field in fields[1:]:
         name, equals, value = field.partition(b"=")
         if equals:
-            attributes[unquote_to_bytes(name)] = unquote_to_bytes(value)
+            attributes[unquote(name)] = unquote(value)
     spec = attributes.get(b"BUNDLESPEC")
     return ManifestEntry(fields[0], attributes, None if spec is None else parse_spec(spec))
 
@@ -77,5 +78,5 @@ def parse_spec(text: bytes) -> BundleSpec | None:
         key, equals, value = field.partition(b"=")
         if not equals:
             return None
-        parameters[unquote_to_bytes(key)] = unquote_to_bytes(value)
+        parameters[unquote(key)] = unquote(value)
     return BundleSpec(compression, version, parameters)

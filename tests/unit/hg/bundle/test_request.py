@@ -83,8 +83,13 @@ def test_long_bundlecaps_are_refused() -> None:
         parse_getbundle({b"bundlecaps": blob + b"x"})
 
 
+def test_a_namespace_is_sent_once_however_often_it_is_named() -> None:
+    asked = parse_getbundle({b"listkeys": b"phases,bookmarks,phases,bookmarks"})
+    assert asked.listkeys == (b"phases", b"bookmarks")
+
+
 def test_namespaces_past_limit_are_refused() -> None:
-    many = b",".join([b"bookmarks"] * request.NAMESPACES_LIMIT)
+    many = b",".join(b"%d" % number for number in range(request.NAMESPACES_LIMIT))
     assert len(parse_getbundle({b"listkeys": many}).listkeys) == request.NAMESPACES_LIMIT
     with pytest.raises(PeerError, match="more than 64 namespaces"):
         parse_getbundle({b"listkeys": many + b",phases"})

@@ -209,7 +209,7 @@ def test_a_read_hook_that_forbids_is_told_to_the_peer(
     assert b"error:abort" in bundle.lower()
     with pytest.raises(PeerError, match="preoutgoing hook exited with status 1") as error:
         bridge.stream(b"getbundle", pull([head]) | {b"bundlecaps": b""})
-    assert error.value.status == 403
+    assert error.value.status == 400
     with pytest.raises(PeerError, match="prelistkeys hook exited with status 3"):
         bridge.call(b"listkeys", {b"namespace": b"phases"})
 
