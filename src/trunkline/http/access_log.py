@@ -68,6 +68,13 @@ class AccessLog:
         if self._writer is not None:
             self._writer.flush()
 
+    def close(self) -> None:
+        """At the end of the program. What was lost is said."""
+        if self._writer is stderr_writer:
+            self.flush()
+        elif self._writer is not None:
+            self._writer.close()
+
 
 class LogFile:
     """A file that is opened anew before the next line whenever `turn` has moved on.

@@ -124,7 +124,7 @@ class App:
 
     def close(self) -> None:
         """No thread waits and no child process stays."""
-        self._log.flush()
+        self._log.close()
         self.close_threads()
         self._svn_door.close()
         close_shared_pool()
@@ -139,7 +139,7 @@ class App:
             if key in self._streams:
                 line.bytes = self._streams[key].bytes
             self._log.add(line)
-        self._log.flush()
+        self._log.close()
 
     def close_threads(self) -> None:
         kinds = (self._threads, self._bridge_threads, self._push_threads, self._page_threads)

@@ -5,7 +5,6 @@ Everything here but `way` and `is_quick` may read the disk, so it runs in a thre
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from trunkline.config.settings import Settings
 from trunkline.errors import PeerError, TrunklineError
 from trunkline.hg.wire.answer import Answer, answer, kept_answer, requested_command
 from trunkline.hg.wire.command import Kind, Permission
+from trunkline.hg.wire.kept import ANSWER_LIMIT
 from trunkline.hg.wire.request import Request
 from trunkline.hg.wire.served import Served
 from trunkline.hg.wire.state import State
@@ -25,7 +25,7 @@ from trunkline.http.catalogue import Catalogue
 from trunkline.http.failure import refuse, refuse_push, wants_page
 from trunkline.http.fresh import Fresh
 from trunkline.http.handles import Handles
-from trunkline.http.quick import HEADERS_LIMIT, REQUEST_LIMIT, NotQuick, Quick, QuickWork
+from trunkline.http.quick import Quick
 from trunkline.http.roots import Roots, mount_paths
 from trunkline.http.url_path import NOT_FOUND, parse_path
 from trunkline.http.visit import Visit, describe
@@ -138,12 +138,11 @@ class Door:
         return Way(names, command)
 
     def is_quick(self, visit: Visit, way: Way, arguments: bytes) -> bool:
-        """Whether `answer` is so quick that a thread would cost more."""
+        """Whether the answer may be a kept one: giving that costs less than a thread."""
         return (
             way.is_short
-            and len(visit.query) + len(arguments) <= REQUEST_LIMIT
-            and len(visit.headers) <= HEADERS_LIMIT
-            and self._quick.is_quick((way.names, way.command or b""))
+            and len(visit.query) + len(arguments) <= ANSWER_LIMIT
+            and (way.names, way.command) in self._quick
         )
 
     def is_bridged(self, way: Way) -> bool:
@@ -163,11 +162,11 @@ class Door:
         if place is None:
             raise PeerError(NOT_FOUND, status=404)
         served = self._handles.get(place.path, place.identity)
-        return self._command(served, errand, None)
+        return self._command(served, errand)
 
     def quick_answer(self, errand: Errand, fresh: States) -> Answer | None:
-        """For what `is_quick`, in the loop's thread; None: a thread is needed after all. Costs
-        some stats, but waits for nobody. Raises: as `answer`.
+        """For what `is_quick`, in the loop's thread: the kept answer. None: a thread is needed.
+        Costs some stats, but waits for nobody, and works nothing out. Raises: as `answer`.
         """
         names = errand.way.names
         state = fresh.get(names)
@@ -177,16 +176,11 @@ class Door:
             if state is None:
                 return None
             fresh.put(names, state)
-        snapshot = state.snapshot
-
-        def is_warm(command: bytes) -> bool:
-            return self._quick.is_warm((names, command), snapshot)
-
-        try:
-            quick = Errand(errand.visit, errand.way, errand.arguments, work=QuickWork(is_warm))
-            return self._command(state.served, quick, state)
-        except NotQuick:
-            return None
+        why_not, why_no_push = self._refusals(
+            state.served, errand.visit.method, errand.visit.scheme
+        )
+        reply = None if why_not else kept_answer(state, read_request(errand, why_no_push is None))
+        return None if reply is None else self._signed(reply, state.served)
 
     def _kept_state(self, names: tuple[str, ...]) -> State | None:
         place = self._roots.find(names)
@@ -198,29 +192,21 @@ class Door:
         snapshot = served.repository.kept_snapshot()
         return None if snapshot is None else State(served, snapshot)
 
-    def _command(self, served: Served, errand: Errand, state: State | None) -> Answer:
+    def _command(self, served: Served, errand: Errand) -> Answer:
         visit, way = errand.visit, errand.way
         why_no_pull, why_no_push = self._refusals(served, visit.method, visit.scheme)
         refusal = why_no_push if way.is_push else why_no_pull
         if refusal is not None:
             reply = self._refuse(refusal, visit, way)
         else:
-            request = Request(
-                method=visit.method,
-                query=visit.query,
-                headers=visit.headers,
-                body=errand.arguments,
-                may_push=why_no_push is None,
-                payload=errand.payload,
-                address=visit.address,
-                scheme=visit.scheme,
-                work=errand.work,
-            )
+            request = read_request(errand, may_push=why_no_push is None)
             if way.is_push:
                 reply = answer(served, request)
             else:
-                state = state or self._state(served, errand)
-                reply = self._pull(way, request, state)
+                reply = self._pull(way, request, self._state(served, errand))
+        return self._signed(reply, served)
+
+    def _signed(self, reply: Answer, served: Served) -> Answer:
         reply.headers.append((b"server", self._server_header_of(served)))
         return reply
 
@@ -244,14 +230,11 @@ class Door:
         return state
 
     def _pull(self, way: Way, request: Request, state: State) -> Answer:
-        begun = time.perf_counter()
         kept = kept_answer(state, request)
-        reply = kept or answer(state.served, request, state)
-        if state.snapshot is not None and way.is_short:
-            self._quick.learn((way.names, way.command or b""), time.perf_counter() - begun)
-            if request.work.commands:
-                self._quick.warm(way.names, request.work.commands, state.snapshot)
-        return reply
+        if kept is None:
+            return answer(state.served, request, state)
+        self._quick.add((way.names, way.command))
+        return kept
 
     def _refusals(
         self, served: Served, method: str, scheme: str
@@ -307,6 +290,21 @@ class Door:
             return clean_header(value) if value else self.server_header
 
         return served.keep("server header", served.config, make)
+
+
+def read_request(errand: Errand, may_push: bool) -> Request:
+    visit = errand.visit
+    return Request(
+        method=visit.method,
+        query=visit.query,
+        headers=visit.headers,
+        body=errand.arguments,
+        may_push=may_push,
+        payload=errand.payload,
+        address=visit.address,
+        scheme=visit.scheme,
+        work=errand.work,
+    )
 
 
 def page_answer(page: Page) -> Answer:

@@ -1,7 +1,8 @@
 """Writes lines of logs from a thread of its own, so that nobody waits for who reads them.
 
 A pipe that isn't read, or a disk that hangs, holds the thread up. Lines wait then, and past a
-limit they are dropped; how many, is said when writing goes on.
+limit they are dropped. That lines don't go out is said once, how many didn't when writing goes on
+or ends.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +37,8 @@ class LogWriter:
         self._waiting: deque[bytes] = deque()
         self._size = 0  # bytes, those being written too
         self._dropped = 0
+        self._is_torn = False  # what was written last is a part of a line
+        self._is_failing = False
         self._thread: threading.Thread | None = None
         self._is_asleep = False
         self._is_closed = False
@@ -61,27 +64,49 @@ class LogWriter:
             return self._changed.wait_for(lambda: not self._size, seconds)
 
     def close(self) -> None:
-        """Write what waits, and end the thread."""
+        """Write what waits, and end the thread. Of the lines that are lost then, all is said."""
         self.flush()
         with self._changed:
             self._is_closed = True
+            lost, self._dropped = self._dropped + len(self._waiting), 0
+            self._size -= sum(map(len, self._waiting))
+            self._waiting.clear()
             self._changed.notify_all()
+        self._tell(lost)
 
     def _run(self) -> None:
         while data := self._take():
-            lost = 0
-            try:
-                write_all(self._descriptor(), data)
-            except OSError:  # a full disk must not stop the service
-                lost = data.count(b"\n")
+            lost = self._put(data)
             with self._changed:
                 self._size -= len(data)
                 self._dropped += lost
                 told, self._dropped = (0, self._dropped) if lost else (self._dropped, 0)
                 self._changed.notify_all()
-            if told:
-                log.warning("%d lines of %s were dropped: they couldn't go out", told, self._name)
+            self._tell(told)
             time.sleep(PAUSE_SECONDS)
+
+    def _put(self, data: bytes) -> int:
+        """How many of the lines didn't go out whole. A full disk must not stop the service."""
+        torn = b"\n" if self._is_torn else b""
+        written = 0
+        try:
+            descriptor = self._descriptor()
+            for part in written_parts(descriptor, torn + data):
+                written += part
+        except OSError as error:
+            whole = torn + data
+            if written:
+                self._is_torn = whole[written - 1 : written] != b"\n"
+            if not self._is_failing:
+                self._is_failing = True
+                log.error("%s can't be written: %s", self._name, error.strerror)
+            return whole.count(b"\n", max(written, len(torn)))
+        self._is_torn = self._is_failing = False
+        return 0
+
+    def _tell(self, dropped: int) -> None:
+        if dropped:
+            log.warning("%d lines of %s were dropped: they couldn't go out", dropped, self._name)
 
     def _take(self) -> bytes:
         """Whole lines, in one piece where they fit; b"" at the end."""
@@ -99,11 +124,13 @@ class LogWriter:
             return b"".join(lines)
 
 
-def write_all(descriptor: int, data: bytes) -> None:
-    """Raises: OSError."""
+def written_parts(descriptor: int, data: bytes) -> Iterator[int]:
+    """Writes all of it, and says how many bytes went out at once. Raises: OSError."""
     left = memoryview(data)
     while left:
-        left = left[os.write(descriptor, left) :]
+        size = os.write(descriptor, left)
+        left = left[size:]
+        yield size
 
 
 stderr_writer = LogWriter(lambda: STDERR, "stderr")

@@ -111,3 +111,13 @@ def test_it_is_opened_anew_when_the_turn_moves_on(
     turns[0] += 1
     add()
     assert len(file.read_text().splitlines()) == 1
+
+
+def test_what_a_full_disk_lost_is_said_at_the_end(caplog: pytest.LogCaptureFixture) -> None:
+    log = AccessLog("/dev/full", "text")
+    log.add(Line())
+    log.close()
+    assert [record.getMessage() for record in caplog.records] == [
+        "the access log can't be written: No space left on device",
+        "1 lines of the access log were dropped: they couldn't go out",
+    ]

@@ -109,8 +109,7 @@ def test_changed_hgrc_counts_at_once(tmp_path: Path) -> None:
 
 
 def quick_commands(app: App) -> set[bytes]:
-    times = app._door._quick._times
-    return {command for names, command in times if app._door._quick.is_quick((names, command))}
+    return {command or b"" for _, command in app._door._quick._known}
 
 
 def test_short_commands_that_are_quick_need_no_thread(made: Path) -> None:
@@ -167,6 +166,36 @@ def test_event_loop_waits_for_nothing(tmp_path: Path) -> None:
 
     asyncio.run(run())
     assert asked == [False, True] + [True, True] * 2
+
+
+@pytest.mark.parametrize(
+    ("taught", "asked"),
+    [
+        ("listkeys&namespace=zzz", "listkeys&namespace=bookmarks"),
+        ("lookup&key=tip", "lookup&key=0"),
+        ("branches&nodes=", f"branches&nodes={NULL}"),
+        ("batch&cmds=heads+", "batch"),
+    ],
+)
+def test_event_loop_works_nothing_out(made: Path, taught: str, asked: str) -> None:
+    """What a command costs isn't known from what it cost with other arguments."""
+    app = make_app(made / "small")
+    headers = {b"x-hgarg-1": b"cmds=" + b"branches+%3B" * 100} if asked == "batch" else {}
+    found: list[bool] = []
+
+    async def run() -> None:
+        app.open()
+        for _ in range(8):
+            await Client(target=f"/?cmd={taught}").ask(app)
+        for query, said in ((taught, {}), (asked, headers)):
+            visit = Visit("GET", b"/", f"cmd={query}".encode(), said, "192.0.2.1", "http")
+            way = app._door.way(visit)
+            assert app._door.is_quick(visit, way, b"")
+            found.append(app._door.quick_answer(Errand(visit, way), Fresh()) is not None)
+        app.close_threads()
+
+    asyncio.run(run())
+    assert found == [True, False]
 
 
 def test_what_waits_for_another_process_is_never_quick(tmp_path: Path) -> None:
@@ -486,7 +515,9 @@ def test_walked_revisions_limit(made: Path) -> None:
     """Of all `between` of one request."""
     pair = f"{head(made / 'small')}-{NULL}"
     for count, limit, is_refused in ((1, 2, False), (2, 4, False), (2, 3, True)):
-        calls = ";".join([f"between pairs={pair}"] * count)
+        calls = ";".join(
+            f"between pairs={pair}" + f" {NULL}-{NULL}" * number for number in range(count)
+        )
         client = Client(target=f"/?{urlencode({'cmd': 'batch', 'cmds': calls})}")
         reply = crossed(made, Limits(walked_revisions=limit), client)[0]
         assert reply.status == 200

@@ -10,6 +10,7 @@ import pytest
 from trunkline.http.log_writer import LogWriter
 
 SECONDS = 10
+PAGE = 4096  # bytes
 FULL = 64 * 1024  # bytes: no pipe takes as many more once a write of them has been refused
 
 
@@ -83,3 +84,40 @@ def test_a_disk_that_is_full_stops_nothing(caplog: pytest.LogCaptureFixture) -> 
             time.sleep(0.01)
     assert "1 lines of it were dropped" in caplog.text
     os.close(full)
+
+
+def test_a_disk_that_is_full_is_told_at_once_and_at_the_end(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    full = os.open("/dev/full", os.O_WRONLY)
+    log = LogWriter(lambda: full, "it")
+    for number in range(3):
+        log.write(b"%d\n" % number)
+        assert log.flush(SECONDS)
+    assert [record.getMessage() for record in caplog.records] == [
+        "it can't be written: No space left on device"
+    ]
+    log.close()
+    assert caplog.records[-1].getMessage() == "3 lines of it were dropped: they couldn't go out"
+    os.close(full)
+
+
+def test_no_line_goes_on_where_another_was_torn(
+    pipe: tuple[int, int], caplog: pytest.LogCaptureFixture
+) -> None:
+    """A pipe that takes a part, as a disk does whose last block is free."""
+    reader, writer = pipe
+    os.set_blocking(writer, False)
+    log = LogWriter(lambda: writer, "it", limit=4 * FULL)
+    os.read(reader, PAGE)
+    log.write(b"y" * 2 * PAGE + b"\n")
+    assert log.flush(SECONDS)
+    log.write(b"lost\n")
+    assert log.flush(SECONDS)
+    found = os.read(reader, 16 * FULL)
+    log.write(b"after\n")
+    assert log.flush(SECONDS)
+    log.close()
+    assert found.endswith(b"xy" + (PAGE - 1) * b"y")
+    assert os.read(reader, 100) == b"\nafter\n"
+    assert caplog.records[-1].getMessage() == "2 lines of it were dropped: they couldn't go out"

@@ -24,6 +24,7 @@ from trunkline.hg.stock.stdio import (
     explain,
 )
 from trunkline.reply import Bytes, Stream
+from trunkline.work import Work
 
 BLOCK_SIZE = READ_SIZE  # bytes of a block of a stream, the last one may be smaller
 _BUNDLE2 = b"HG2"
@@ -36,17 +37,24 @@ class Bridge:
         self.place = Place(os.path.abspath(root), tuple(overrides))
         self._pool = pool or shared_pool()
 
-    def call(self, command: bytes, arguments: dict[bytes, bytes], caller: Caller = ANYONE) -> bytes:
+    def call(
+        self,
+        command: bytes,
+        arguments: dict[bytes, bytes],
+        caller: Caller = ANYONE,
+        work: Work | None = None,
+    ) -> bytes:
         """The answer of a command that has one, as HTTP would send it.
 
-        Raises: PeerError for what Mercurial refuses, StoreError for what fails.
+        Raises: PeerError for what Mercurial refuses, StoreError for what fails; ClientGone, never
+        of what writes.
         """
-        with self.session(caller) as session:
+        with self.session(caller, work) as session:
             return session.call(command, arguments)
 
-    def session(self, caller: Caller = ANYONE) -> Session:
+    def session(self, caller: Caller = ANYONE, work: Work | None = None) -> Session:
         """For several calls that must see one state."""
-        return Session(self._pool, self.place, caller)
+        return Session(self._pool, self.place, caller, work)
 
     def commands(self) -> dict[bytes, Command]:
         """What this Mercurial answers to, with permissions; commands of extensions too."""
@@ -60,13 +68,17 @@ class Bridge:
         return self.call(b"capabilities", {}, caller).split()
 
     def stream(
-        self, command: bytes, arguments: dict[bytes, bytes], caller: Caller = ANYONE
+        self,
+        command: bytes,
+        arguments: dict[bytes, bytes],
+        caller: Caller = ANYONE,
+        work: Work | None = None,
     ) -> Iterator[bytes]:
         """Blocks of BLOCK_SIZE. The first is there on return, so a refusal raises here.
 
         Raises: as `call`; later, while the blocks are taken, StoreError that must break the reply.
         """
-        server = self._pool.lease(self.place, caller)
+        server = self._pool.lease(self.place, caller, work)
         try:
             server.start_stream(command, arguments)
             self._pool.keep_spare(self.place, server.config)

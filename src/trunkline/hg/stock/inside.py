@@ -7,13 +7,17 @@ no option at all, so that it can be offered to strangers), and to its protocol o
 `trunkline` a warm process forgets all that it has read of the repository, and learns who asks, so
 that hooks and `acl` see the HG_URL, REMOTE_USER and REMOTE_ADDR that they would see behind hgweb.
 Stream clones are refused where they would carry changesets that the served view leaves out, and
-`listkeys` names none of those, as a command or as a part of a bundle.
+`listkeys` names none of those, as a command or as a part of a bundle. What a bundle lacks because
+its client asked for too little is told to that client; stock has a traceback for some of it.
 """
 
 from __future__ import annotations
 
 from mercurial import (
+    bundle2,
     encoding,
+    error,
+    exchange,
     node,
     obsolete,
     phases,
@@ -48,6 +52,9 @@ def serve(ui, repo):  # type: ignore[no-untyped-def]
     )
     pushkey.register(b"phases", phases.pushphase, served_roots)
     pushkey.register(b"obsolete", obsolete.pushmarker, served_markers)
+    parts = exchange.getbundle2partsmapping
+    parts[b"phases"] = phases_told(parts[b"phases"])  # type: ignore[no-untyped-call]
+    bundle2.buildobsmarkerspart = markers_told(bundle2.buildobsmarkerspart)  # type: ignore[no-untyped-call]
     wireprotov1server.wireprotocommand(b"trunkline", b"*", permission=b"pull")(begin)
     for name, entry in wireprotov1server.commands.items():
         spec = b" ".join([name, entry.permission, *entry.args.split()])
@@ -93,3 +100,23 @@ def served_markers(repo):  # type: ignore[no-untyped-def]
     changelog = repo.changelog
     markers = repo.obsstore.relevantmarkers(nodes=[changelog.node(rev) for rev in changelog])
     return obsolete._pushkeyescape(sorted(markers))
+
+
+def phases_told(make):  # type: ignore[no-untyped-def]
+    def told(*args, b2caps=None, **kwargs):  # type: ignore[no-untyped-def]
+        """Stock aborts so only for who names no capability at all."""
+        if kwargs.get("phases") and b"heads" not in (b2caps or {}).get(b"phases", ()):
+            raise error.Abort(b"no common phases exchange method")
+        return make(*args, b2caps=b2caps, **kwargs)
+
+    return told
+
+
+def markers_told(make):  # type: ignore[no-untyped-def]
+    def told(*args, **kwargs):  # type: ignore[no-untyped-def]
+        try:
+            return make(*args, **kwargs)
+        except ValueError as failure:
+            raise error.Abort(*failure.args) from None
+
+    return told

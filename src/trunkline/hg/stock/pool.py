@@ -10,12 +10,13 @@ from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass
 
 from trunkline.config.hgconfig import HgConfig
-from trunkline.errors import PeerError, StoreError
+from trunkline.errors import ClientGone, PeerError, StoreError
 from trunkline.hg.stock.caller import Caller
 from trunkline.hg.stock.configuration import config_reader
 from trunkline.hg.stock.installed import child_environment, find_hg
-from trunkline.hg.stock.process import Process
+from trunkline.hg.stock.process import LOOK_SECONDS, Process
 from trunkline.hg.stock.stdio import StdioServer
+from trunkline.work import Work
 
 CLOSE_SECONDS = 5.0  # for processes to end by themselves when their stdin is closed
 POLL_SECONDS = 0.02
@@ -60,18 +61,23 @@ class Pool:
         self._reaper: threading.Thread | None = None
         self._is_closed = False
 
-    def lease(self, place: Place, caller: Caller) -> StdioServer:
+    def lease(self, place: Place, caller: Caller, work: Work | None = None) -> StdioServer:
         """A process that sees the repository as it is now and knows who asks.
 
-        Raises: PeerError 503 when all are in use; StoreError when Mercurial can't serve it.
+        Raises: PeerError 503 when all are in use; StoreError when Mercurial can't serve it;
+        ClientGone, here and while the process reads for `work`.
         """
+        work = work or Work()
         config = config_reader(self._hg).read(place.root, place.overrides)
         while True:
-            server = self._take_idle(place, config)
+            server = self._take_idle(place, config, work)
             if server is None:
-                return self._start_held(place, config, caller)
+                return self._start_held(place, config, caller, work)
             try:
-                server.begin(caller)
+                server.begin(caller, work)
+            except ClientGone:
+                self.drop(place, server)
+                raise
             except StoreError:  # it died while nobody looked, and has run nothing: take another
                 self.drop(place, server)
             else:
@@ -79,7 +85,7 @@ class Pool:
 
     def give_back(self, place: Place, server: StdioServer) -> None:
         """After an exchange that left the process ready for another."""
-        server.process.take_words()
+        server.end_exchange()
         with self._changed:
             if not self._is_closed:
                 self._held.discard(server)
@@ -92,7 +98,8 @@ class Pool:
         if server.is_between_requests and server.process.is_running:
             self.give_back(place, server)
         else:
-            self.drop(place, server)
+            server.process.end()
+            self.forget(place, server)
 
     def drop(self, place: Place, server: StdioServer) -> None:
         """After an exchange that the process didn't survive, or must not."""
@@ -169,11 +176,12 @@ class Pool:
 
     # Taking and starting
 
-    def _take_idle(self, place: Place, config: HgConfig) -> StdioServer | None:
+    def _take_idle(self, place: Place, config: HgConfig, work: Work) -> StdioServer | None:
         """None: there is room for one more, and it is counted already. Waits for either."""
         deadline = time.monotonic() + self.limits.wait_seconds
         with self._changed:
             while not self._is_closed:
+                work.look()
                 server = self._pop_idle(place, config)
                 if server is not None:
                     self._held.add(server)
@@ -182,8 +190,9 @@ class Pool:
                     self._count[place] += 1
                     return None
                 left = deadline - time.monotonic()
-                if left <= 0 or not self._changed.wait(left):
+                if left <= 0:
                     raise PeerError("too many requests for this repository, try again later", 503)
+                self._changed.wait(min(left, LOOK_SECONDS))
         raise StoreError("the server is being stopped", place.root)
 
     def _pop_idle(self, place: Place, config: HgConfig) -> StdioServer | None:
@@ -204,13 +213,15 @@ class Pool:
             self._end_idle(next(iter(self._idle)), keep=0)
         return self._count.total() < self.limits.processes
 
-    def _start_held(self, place: Place, config: HgConfig, caller: Caller) -> StdioServer:
+    def _start_held(
+        self, place: Place, config: HgConfig, caller: Caller, work: Work
+    ) -> StdioServer:
         server = None
         try:
             server = self._start(place, config)
             with self._changed:
                 self._held.add(server)
-            server.begin(caller)
+            server.begin(caller, work)
             return server
         except BaseException:
             with self._changed:

@@ -13,7 +13,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from trunkline.errors import StoreError
 
@@ -40,6 +40,7 @@ class Process:
     def __init__(self, command: Sequence[str], environment: dict[str, str]) -> None:
         self.name = " ".join(command[:1])
         self.words = bytearray()  # what stderr said, up to WORDS_LIMIT
+        self.look: Callable[[], None] | None = None  # called in waits; what it raises ends them
         self._held = bytearray()  # read from stdout, not yet asked for
         try:
             self._child = subprocess.Popen(
@@ -172,6 +173,8 @@ class Process:
             poll.register(errors, select.POLLIN)
         deadline = time.monotonic() + seconds
         while True:
+            if self.look is not None:
+                self.look()
             left = deadline - time.monotonic()
             ready = poll.poll(max(0.0, min(left, LOOK_SECONDS)) * 1000)
             if any(fd == wanted for fd, _ in ready):
@@ -192,6 +195,7 @@ class Process:
 
         A process that a hook has left in the background may hold our pipes; nobody waits for it.
         """
+        self.look = None
         self.close_input()
         if self._out.closed:
             return self._child.wait()

@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 
 from trunkline.config.hgconfig import HgConfig
-from trunkline.errors import PeerError, StoreError, TrunklineError
+from trunkline.errors import ClientGone, PeerError, StoreError, TrunklineError
 from trunkline.hg.stock.caller import Caller
 from trunkline.hg.stock.commands import Command, format_request, parse_command
 from trunkline.hg.stock.process import Process, ProcessEnded
+from trunkline.work import Work
 
 START_SECONDS = 60.0  # of silence until the first answer
 ANSWER_SECONDS = 300.0  # of silence in an answer: tags or branches may have to be computed anew
@@ -55,12 +56,16 @@ class StdioServer:
         self.idle_since = 0.0
         self.is_between_requests = True
         self.commands: dict[bytes, Command] = {}  # empty: it has not said that it is ready
+        self._work = Work()
 
-    def begin(self, caller: Caller) -> None:
+    def begin(self, caller: Caller, work: Work) -> None:
         """Make ready for one exchange: nothing read before counts, and hooks know who asks.
+        Whoever waits looks at `work`, but while something is written.
 
-        Raises: StoreError
+        Raises: StoreError, ClientGone
         """
+        self._work = work
+        self.process.look = work.look
         others = {
             name.encode(): value.encode("utf-8", "surrogateescape")
             for name, value in caller.environment.items()
@@ -72,6 +77,8 @@ class StdioServer:
             self._send(format_request(b"trunkline", (b"*",), others), START_SECONDS)
             if self._answer(START_SECONDS) != b"fresh":
                 raise StoreError("Mercurial answered garbage", self.root)
+        except ClientGone:
+            raise
         except PeerError as error:  # the peer has asked for nothing yet
             raise StoreError(error.text, self.root) from error
 
@@ -97,6 +104,12 @@ class StdioServer:
     def end_payload(self) -> None:
         self._send(b"0\n", PUSH_SECONDS)
         self.process.close_input()
+
+    def end_exchange(self) -> None:
+        """Nobody waits for it any more."""
+        self._work = Work()
+        self.process.look = None
+        self.process.take_words()
 
     def failure(self) -> TrunklineError:
         """Why a process that should go on didn't. It is reaped then."""
@@ -124,6 +137,7 @@ class StdioServer:
         command = self.commands.get(name)
         if command is None:
             raise PeerError(f"no such command: {name[:60].decode('latin-1')!r}", 404)
+        self.process.look = self._work.look if command.permission == b"pull" else None
         self._send(format_request(name, command.spec, arguments), ANSWER_SECONDS)
 
     def _send(self, data: bytes, seconds: float) -> None:

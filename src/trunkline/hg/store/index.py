@@ -263,19 +263,33 @@ class ColumnIndex(Index):
         found[~asked.any(axis=1)] = NULL_REV
         return found
 
-    def revs_with_prefix(self, prefix: bytes, limit: int = 2) -> list[Rev]:
-        """Up to `limit` revisions, in no order, whose hex node starts with `prefix`.
+    def ranks(self, visible: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """For each place in the order of the nodes, and for the end: how many of those before it
+        are `visible`.
+        """
+        found = np.zeros(self.count + 1, np.int32)
+        np.cumsum(visible[self._sorted[1]], out=found[1:])
+        return found
 
-        The prefix has 1 to 40 lower-case hex digits. A filter must see all matches, so ask with
-        a limit above what it may drop.
+    def revs_with_prefix(
+        self, prefix: bytes, limit: int = 2, ranks: NDArray[np.int32] | None = None
+    ) -> list[Rev]:
+        """Up to `limit` revisions, in no order, whose hex node starts with `prefix`. With `ranks`,
+        of those only that were visible for them: what isn't costs nothing, how much it may be.
+
+        The prefix has 1 to 40 lower-case hex digits.
         """
         low = int(prefix[:16].ljust(16, b"0"), 16)
         high = int(prefix[:16].ljust(16, b"f"), 16)
         keys, order = self._sorted
         first = int(np.searchsorted(keys, np.uint64(low)))
         last = int(np.searchsorted(keys, np.uint64(high), side="right"))
+        places: Iterable[int] = range(first, last)
+        if ranks is not None:
+            ranked = range(ranks[first], ranks[last])
+            places = (int(np.searchsorted(ranks, np.int32(n), "right")) - 1 for n in ranked)
         found: list[Rev] = []
-        for at in range(first, last):
+        for at in places:
             rev = int(order[at])
             if self.node(rev).hex().encode().startswith(prefix):
                 found.append(Rev(rev))

@@ -93,12 +93,7 @@ def by_prefix(view: View, symbol: bytes) -> Node | None:
             raise ambiguous(prefix)
         return None
     prefix = prefix.lower()
-    index = view.snapshot.changelog.index
-    matches = [
-        view.node(rev)
-        for rev in index.revs_with_prefix(prefix, limit=2 + len(view.filtered))
-        if rev not in view.filtered
-    ]
+    matches = view.nodes(view.revs_with_prefix(prefix))
     if not prefix.strip(b"0"):
         matches.append(NULL_NODE)
     if len(matches) > 1 or (matches and is_working_copy):

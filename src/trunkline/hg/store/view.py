@@ -79,6 +79,15 @@ class View:
                 raise PeerError(f"unknown revision '{node.hex()}'")
         return revs
 
+    def revs_with_prefix(self, prefix: bytes) -> list[Rev]:
+        """Two at most; `prefix` has 1 to 40 lower-case hex digits."""
+        return self.snapshot.changelog.index.revs_with_prefix(prefix, ranks=self._ranks)
+
+    @cached_property
+    def _ranks(self) -> Revs | None:
+        index = self.snapshot.changelog.index
+        return index.ranks(self.graph.visible) if self.filtered else None
+
     def node(self, rev: int) -> Node:
         assert rev not in self.filtered, "the node of a filtered revision was asked for"
         return self.snapshot.changelog.node(rev)
@@ -165,35 +174,35 @@ class View:
         work.walk(step - wanted // 2)
         return found
 
-    def segments(self, nodes: Sequence[Node]) -> list[Segment]:
+    def segments(self, nodes: Sequence[Node], work: Work | None = None) -> list[Segment]:
         """The `branches` command: the linear run below each node. No nodes: below the tip.
 
-        Raises: PeerError.
+        Raises: PeerError, ClientGone.
         """
+        work = work or Work()
         nodes = nodes or [self.tip]
-        bottoms: dict[int, int] = {}
         return [
-            self._segment(node, self._bottom(rev, bottoms))
+            self._segment(node, rev, work)
             for node, rev in zip(nodes, self.revs(nodes), strict=True)
         ]
 
-    def _bottom(self, rev: int, bottoms: dict[int, int]) -> int:
-        """`bottoms` knows what was walked before, so that many nodes cost one walk in all."""
-        walked = []
-        while rev not in bottoms:
-            walked.append(rev)
-            p1, p2 = self.graph.parents(rev)
-            if p2 != NULL_REV or p1 == NULL_REV:
-                bottoms[rev] = rev
-                break
-            rev = p1
-        bottom = bottoms[rev]
-        bottoms.update(dict.fromkeys(walked, bottom))
-        return bottom
-
-    def _segment(self, top: Node, bottom: int) -> Segment:
+    def _segment(self, top: Node, rev: int, work: Work) -> Segment:
+        work.walk(1)
+        bottom = rev if rev == NULL_REV else int(self._bottoms[rev])
         p1, p2 = self.graph.parents(bottom)
         return Segment(top, self.node(bottom), self.node(p1), self.node(p2))
+
+    @cached_property
+    def _bottoms(self) -> Revs:
+        """Where the linear run below each revision ends. Each step doubles how far was walked."""
+        p1, p2 = self.graph.p1, self.graph.p2
+        is_bottom = (p2 != NULL_REV) | (p1 == NULL_REV)
+        bottoms = np.where(is_bottom, np.arange(len(p1), dtype=np.int32), p1)
+        for _ in range(len(p1).bit_length()):
+            if is_bottom[bottoms].all():
+                break
+            bottoms = bottoms[bottoms]
+        return bottoms
 
     def phase_heads(self, heads: Sequence[Node] | None = None) -> list[tuple[int, Node]]:
         """What a bundle2 `phase-heads` part tells about `heads` (default: all): by phase, then by

@@ -23,6 +23,10 @@ NAMED_NODES = {  # the arguments with nodes that must be there
 }
 KNOWN = ord("1")
 
+# Mercurial walks the history for each, so each counts as a long walk of one request.
+WALKED = {b"branches": b"nodes", b"between": b"pairs"}
+WALK = 10_000  # revisions; by default a request may have a thousand such walks
+
 # Extensions' commands whose reply is a stream; the pipe frames it as if it were a text.
 EXTENSION_STREAMS = frozenset({b"getlfile"})
 
@@ -49,11 +53,13 @@ def run(exchange: Exchange, command: Command, arguments: Arguments) -> Reply:
     if command.kind is not Kind.TEXT:
         for name in NAMED_NODES.get(command.name, ()):
             refuse_unknown(exchange, parse_nodes(sent.get(name, b"")))
-        blocks = bridge.stream(command.name, sent, exchange.caller)
+        blocks = bridge.stream(command.name, sent, exchange.caller, exchange.request.work)
         if command.kind is Kind.RAW:
             return Raw(blocks)
         # The pipe doesn't say what is better left unpacked: a stream clone is.
         return Packed(blocks, sent.get(b"stream", b"0") not in (b"", b"0"))
+    if command.name in WALKED:
+        exchange.request.work.walk(WALK * len(sent[WALKED[command.name]].split()))
     reply = exchange.ask_bridge(command.name, sent)
     if command.name == b"lookup":
         reply = veil_lookup(reply)

@@ -60,9 +60,7 @@ def parse_blob(blob: bytes) -> dict[bytes, tuple[bytes, ...]]:
     found: dict[bytes, tuple[bytes, ...]] = {}
     for line in blob.splitlines():
         name, _, values = line.partition(b"=")
-        found[unquote(name)] = tuple(
-            unquote(value) for value in values.split(b",") if value
-        )
+        found[unquote(name)] = tuple(unquote(value) for value in values.split(b",") if value)
     return found
 
 

@@ -40,7 +40,7 @@ class Exchange:
     @contextmanager
     def one_state(self) -> Iterator[None]:
         """While in it, all that is asked through the bridge sees the same state, too."""
-        with self.served.bridge.session(self.caller) as self._session:
+        with self.served.bridge.session(self.caller, self.request.work) as self._session:
             try:
                 yield
             finally:
@@ -50,7 +50,7 @@ class Exchange:
         """Raises: PeerError, StoreError."""
         if self._session is not None:
             return self._session.call(command, arguments)
-        return self.served.bridge.call(command, arguments, self.caller)
+        return self.served.bridge.call(command, arguments, self.caller, self.request.work)
 
     @property
     def config(self) -> HgConfig:
@@ -91,7 +91,7 @@ class Exchange:
         if self.asks_for_hidden and name in HIDDEN_VIEWS:
             if may_see_hidden(self.config, self.request.user):
                 return HIDDEN_VIEWS[name]
-            log.warning(
+            log.debug(  # anybody can have it written as often as he likes
                 "ignoring request to access hidden changeset by unauthorized user: %r",
                 self.request.user,
             )

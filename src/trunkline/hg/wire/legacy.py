@@ -13,8 +13,8 @@ PAIRS_LIMIT = 256  # pairs of one `between`, each a walk of the history; stock c
 
 
 def branches(exchange: Exchange, arguments: Arguments) -> Text:
-    """Four nodes a line: see `Segment`."""
-    segments = exchange.view.segments(read_nodes(exchange, arguments))
+    """Four nodes a line: see `Segment`. Raises: PeerError, ClientGone."""
+    segments = exchange.view.segments(read_nodes(exchange, arguments), exchange.request.work)
     return Text(b"".join(format_nodes(list(segment)) + b"\n" for segment in segments))
 
 

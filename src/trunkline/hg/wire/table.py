@@ -19,7 +19,7 @@ from trunkline.hg.wire import (
     stream_out,
     wireargs,
 )
-from trunkline.hg.wire.arguments import Arguments, bind
+from trunkline.hg.wire.arguments import STAR, Arguments, bind
 from trunkline.hg.wire.command import Command, Kind, Permission, table
 from trunkline.hg.wire.exchange import Exchange
 from trunkline.hg.wire.replies import Reply, Text
@@ -27,33 +27,44 @@ from trunkline.hg.wire.replies import Reply, Text
 PULL, PUSH = Permission.PULL, Permission.PUSH
 TEXT, PACKED, RAW = Kind.TEXT, Kind.PACKED, Kind.RAW
 
+Given = dict[tuple[bytes | None, ...], bytes]  # command and arguments -> reply
+
 
 def run_batch(exchange: Exchange, arguments: Arguments) -> Text:
     """The commands one after the other; a failure of one is the failure of all."""
     calls = batch.parse_calls(arguments[b"cmds"])
     replies: list[bytes] = []
+    given: Given = {}
     size = 0
     with exchange.one_state():
         for call in calls:
-            replies.append(run_call(exchange, call))
+            replies.append(run_call(exchange, call, given))
             size += len(replies[-1])
             if size > batch.REPLY_LIMIT:
                 raise PeerError(f"batch: the replies come to more than {batch.REPLY_LIMIT} bytes")
     return Text(batch.format_replies(replies))
 
 
-def run_call(exchange: Exchange, call: batch.Call) -> bytes:
+def run_call(exchange: Exchange, call: batch.Call, given: Given) -> bytes:
+    """`given`: of the same batch, as the same call again has the same reply. Raises: PeerError."""
+    exchange.request.work.look()
     command = COMMANDS.get(call.command) or bridged.extension_command(exchange.served, call.command)
     if command is None or command.kind is not TEXT or command.name == b"batch":
         raise PeerError(f"batch: no such command: {batch.shown(call.command)}")
+    is_repeatable = command.is_kept and STAR not in command.arguments
+    key = (command.name, *map(call.sent.get, command.arguments))
+    if is_repeatable and key in given:
+        return given[key]
     reply = run(exchange, command, call.sent)
     assert isinstance(reply, Text)
+    if is_repeatable:
+        given[key] = reply.data
     return reply.data
 
 
 def run(exchange: Exchange, command: Command, sent: Mapping[bytes, bytes]) -> Reply:
     """The permission is looked at here, so no way to a command leads past it. Raises: PeerError."""
-    exchange.request.work.begin(command.name)
+    exchange.request.work.look()
     if command.permission is PUSH:
         push.check_push(exchange.request)
     exchange.may_keep = exchange.may_keep and command.is_kept

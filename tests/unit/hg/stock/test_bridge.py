@@ -13,12 +13,13 @@ from pathlib import Path
 import pytest
 from mercurial import bundle2, hg, ui
 
-from trunkline.errors import PeerError, StoreError
+from trunkline.errors import ClientGone, PeerError, StoreError
 from trunkline.hg.stock import bridge as bridge_module
 from trunkline.hg.stock.bridge import Blocks, Bridge
 from trunkline.hg.stock.caller import Caller
 from trunkline.hg.stock.pool import Limits, Pool
 from trunkline.reply import Bytes, Stream
+from trunkline.work import Work
 
 from .conftest import Repository
 
@@ -489,3 +490,58 @@ def test_pushkey_answers_with_what_hooks_say(repository: Repository, bridge: Bri
     repository.configure("[hooks]\nprepushkey = echo no; exit 1\n")
     reply = bridge.pushkey(arguments | {b"old": node, b"new": b""}, ANN)
     assert reply.startswith(b"0\nno\npushkey-abort: prepushkey hook exited with status 1\n")
+
+
+# Clients that go away
+
+SLEEPERS = """
+import time
+from mercurial import wireprototypes, wireprotov1server
+
+def sleep(repo, proto):
+    time.sleep(2.5)
+    return wireprototypes.bytesresponse(b"slept")
+
+for permission in (b"pull", b"push"):
+    wireprotov1server.wireprotocommand(permission + b"er", permission=permission)(sleep)
+"""
+
+
+@pytest.fixture
+def sleepers(repository: Repository, bridge: Bridge, tmp_path: Path) -> Bridge:
+    (tmp_path / "sleepers.py").write_text(SLEEPERS)
+    repository.configure(f"[extensions]\nsleepers = {tmp_path / 'sleepers.py'}\n")
+    return bridge
+
+
+def test_nobody_works_for_a_client_that_is_gone(sleepers: Bridge, pool: Pool) -> None:
+    sleepers.call(b"heads", {})
+    (warm,) = pool.pids
+    work = Work()
+    with sleepers.session(work=work) as session:
+        session.call(b"heads", {})
+        threading.Timer(0.2, work.leave).start()
+        with pytest.raises(ClientGone):
+            session.call(b"puller", {})
+    assert not pool.pids
+    assert sleepers.call(b"heads", {}) == NULL + b"\n"
+    assert warm not in pool.pids
+
+
+def test_what_writes_is_done_to_its_end(sleepers: Bridge) -> None:
+    work = Work()
+    with sleepers.session(work=work) as session:
+        session.call(b"heads", {})
+        threading.Timer(0.2, work.leave).start()
+        assert session.call(b"pusher", {}) == b"slept"
+
+
+def test_nobody_waits_for_a_process_who_is_gone(repository: Repository, sleepers: Bridge) -> None:
+    pool = Pool(Limits(processes=1, processes_per_repository=1, wait_seconds=60))
+    server = pool.lease(sleepers.place, ANN)
+    work = Work()
+    threading.Timer(0.2, work.leave).start()
+    with pytest.raises(ClientGone):
+        pool.lease(sleepers.place, ANN, work)
+    pool.give_back(sleepers.place, server)
+    pool.close()

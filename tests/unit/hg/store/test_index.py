@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from trunkline.hg.node import Node
 from trunkline.hg.store.index import ENTRY, ColumnIndex, Header, RowIndex
 
 SPLIT = Header(is_inline=False, is_general_delta=True)
@@ -23,6 +25,28 @@ def test_nodes_that_start_alike_are_told_apart() -> None:
     assert index.revs([b"samehead" + b"\x07" * 12]).tolist() == [-2]
     assert sorted(index.revs_with_prefix(b"samehead".hex().encode(), 9)) == [0, 1, 2]
     assert len(index.revs_with_prefix(b"samehead".hex().encode())) == 2
+
+
+class Counting(ColumnIndex):
+    looked_at = 0
+
+    def node(self, rev: int) -> Node:
+        self.looked_at += 1
+        return super().node(rev)
+
+
+@pytest.mark.parametrize("seen", [[], [3], [0, 999], [5, 6, 7, 8]])
+def test_prefix_passes_over_what_isnt_visible_at_once(seen: list[int]) -> None:
+    nodes = [bytes([0x70 + n % 2, *[n % 7, n // 250, n % 250] * 6, 0]) for n in range(1000)]
+    index = Counting(entries(nodes), SPLIT)
+    visible = np.zeros(index.count, np.bool_)
+    visible[seen] = True
+    for prefix in (b"7", b"70", b"71", *(node.hex().encode() for node in nodes[:10])):
+        expected = [rev for rev in seen if nodes[rev].hex().encode().startswith(prefix)]
+        index.looked_at = 0
+        found = index.revs_with_prefix(prefix, ranks=index.ranks(visible))
+        assert set(found) <= set(expected)
+        assert len(found) == min(2, len(expected)) == index.looked_at
 
 
 def test_node_that_ends_in_nul_keeps_its_length() -> None:

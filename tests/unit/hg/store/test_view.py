@@ -12,6 +12,7 @@ from trunkline.errors import PeerError
 from trunkline.hg.node import Node
 from trunkline.hg.store.snapshot import Snapshot
 from trunkline.hg.store.view import View
+from trunkline.work import Work
 
 VIEWS = ["served", "served.hidden", "visible", "immutable", "base", None]
 SEEDS = range(8)
@@ -130,6 +131,13 @@ def test_old_discovery_is_stocks(stock: Stock, name: str | None, view: View) -> 
     assert [tuple(segment) for segment in view.segments([])] == repo.branches([])
     pairs = list(zip(nodes[::2], nodes[1::2], strict=True))
     assert view.between(pairs) == repo.between(pairs)
+
+
+def test_segments_count_as_work(view: View) -> None:
+    node = view.tip
+    assert len(view.segments([node, node], Work(2))) == 2
+    with pytest.raises(PeerError, match="more than 1 revisions"):
+        view.segments([node, node], Work(1))
 
 
 def test_relevant_markers_are_stocks(stock: Stock, name: str | None, view: View) -> None:

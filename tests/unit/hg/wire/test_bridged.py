@@ -21,8 +21,11 @@ from trunkline.hg.stock.bridge import Bridge, close_shared_pool
 from trunkline.hg.wire.answer import answer
 from trunkline.hg.wire.request import Request
 from trunkline.hg.wire.served import Served
+from trunkline.reply import Bytes
+from trunkline.work import Work
 
 HEADERS = {b"x-hgproto-1": PROTO}
+NONE = {b"x-hgproto-1": b"0.2 comp=none"}
 BRIDGED = {("trunkline", "native"): "no"}
 
 
@@ -97,6 +100,7 @@ def test_faults_are_told_as_natively(bridged: Served, asked: bytes) -> None:
 HG20 = "HG20,bundle2=" + quote("HG20\nchangegroup=01,02\nphases=heads")
 FAULTS_IN_BUNDLES = [
     {"bundlecaps": "HG20", "phases": "1"},
+    {"bundlecaps": "HG20,bundle2=HG20", "cg": "0", "phases": "1"},
     {"bundlecaps": "HG20", "bookmarks": "1"},
     {"bundlecaps": "HG20,bundle2=" + quote("HG20\nchangegroup=99"), "cg": "1"},
     {"bundlecaps": "HG20", "stream": "1"},
@@ -164,3 +168,28 @@ def pushed(source: Stock) -> Iterator[bytes]:
     part = bundler.newpart(b"CHANGEGROUP", data=stream)
     part.addparam(b"version", b"02")
     yield from bundler.getchunks()
+
+
+def test_markers_that_a_client_can_not_read_are_told(tmp_path: Path) -> None:
+    stock = Stock(tmp_path / "r")
+    stock.rewrite([stock.commit()], [stock.commit()])
+    asked = {"cmd": "getbundle", "bundlecaps": "HG20,bundle2=HG20", "cg": "0", "obsmarkers": "1"}
+    words = b"bundler does not support common obsmarker format"
+    assert words in ask(served(stock), urlencode(asked).encode(), NONE).body
+    assert words in zlib.decompress(ask(open_bridged(stock), urlencode(asked).encode()).body)
+
+
+@pytest.mark.parametrize(
+    ("command", "word"), [("branches", "0" * 40), ("between", "0" * 40 + "-" + "0" * 40)]
+)
+def test_walks_of_old_commands_are_counted(bridged: Served, command: str, word: str) -> None:
+    argument = {"branches": "nodes", "between": "pairs"}[command]
+
+    def asked(count: int) -> bytes:
+        query = f"cmd={command}&{argument}=" + "+".join([word] * count)
+        body = answer(bridged, Request("GET", query.encode(), work=Work(20_000))).body
+        assert isinstance(body, Bytes)
+        return body.data
+
+    assert b"this would walk more than 20000 revisions" not in asked(2)
+    assert b"this would walk more than 20000 revisions" in asked(3)
