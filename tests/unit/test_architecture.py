@@ -25,6 +25,9 @@ FOLDERS = (
     "trunkline.cli",
     "trunkline.http",
     "trunkline.web",
+    "trunkline.svn.dav",
+    "trunkline.svn.txn",
+    "trunkline.svn.repository",
     "trunkline.spool",
     "trunkline.hg.wire",
     "trunkline.hg.bundle",
@@ -36,7 +39,7 @@ FOLDERS = (
     "trunkline.hg.store",
     "trunkline.hg.history",
 )
-ENTRY = ("trunkline", "trunkline.__main__", "trunkline.hg")
+ENTRY = ("trunkline", "trunkline.__main__", "trunkline.hg", "trunkline.svn")
 
 
 def modules() -> dict[str, Path]:

@@ -26,6 +26,7 @@ from trunkline.http.fresh import Fresh
 from trunkline.http.handles import Handles
 from trunkline.http.quick import Quick
 from trunkline.http.roots import Place, Roots, mount_paths
+from trunkline.http.subversion import SvnDoor
 from trunkline.http.url_path import NOT_FOUND, parse_path
 from trunkline.http.visit import Visit, describe
 from trunkline.reply import Bytes
@@ -66,6 +67,7 @@ class Door:
         config = overrides(settings, self._roots)
         self._handles = Handles(config, server.handles, server.handles_bytes)
         self._catalogue = Catalogue(self._roots, settings.index, self._handles.config)
+        self.subversion = SvnDoor(settings, self._roots)
         self._quick = Quick()
         self._bridged: dict[tuple[str, ...], None] = {}  # names, the oldest first
         self.server_header = configured_server_header(settings)
@@ -290,6 +292,8 @@ class Door:
 
         def may_read(entry: Entry) -> bool:
             known = self._roots.known_as(tuple(entry.path.split("/")), entry.real)
+            if entry.config is None and not self.subversion.may_list(entry.path, errand.who):
+                return False
             return judge.why_not_read(entry.config, self._asked(errand, known)) is None
 
         folder = "/".join(names)

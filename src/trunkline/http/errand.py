@@ -61,6 +61,9 @@ class Way:
         return self.command in PAYLOAD_COMMANDS and method == "POST"
 
 
+NOWHERE = Way((), None)
+
+
 @dataclass(slots=True)
 class Errand:
     """One request on its way to an answer. `standing`: what holds about access for all of it.
@@ -71,6 +74,7 @@ class Errand:
     way: Way
     standing: Standing
     who: Identity = ANONYMOUS
+    is_greeted: bool = False  # `who` is known
     arguments: bytes = b""
     payload: Iterator[bytes] | None = None
     work: Work = field(default_factory=Work)
