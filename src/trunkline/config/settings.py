@@ -304,7 +304,7 @@ class Subversion(Struct, frozen=True, forbid_unknown_fields=True):
         words(
             "Access by path: a file in the stock authz format, relative to the file. Its sections "
             "name a repository by its path in the URL, without the first slash "
-            '(`[team/project:/trunk]`). Rules of `[[access]]` are asked as well: what any of the two '
+            "(`[team/project:/trunk]`). Rules of `[[access]]` are asked as well: what either "
             "refuses is refused. Where no rule is about a repository, the file alone decides which "
             'logged-in users write to it. `""`: what may be read of a repository may be read whole.'
         ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import subprocess
 import time
 from pathlib import Path
@@ -192,13 +191,12 @@ def test_hidden_looks_like_missing(
 
 def test_hidden_takes_as_long_as_missing(app: App) -> None:
     seconds: dict[str, list[float]] = {"/link": [], "/lynk": []}
-    for target, found in seconds.items():
-        for _ in range(5):
-            start = time.monotonic()
-            assert svn(app, target, BOB).status == 404
-            found.append(time.monotonic() - start)
-    hidden, missing = (statistics.median(found) for found in seconds.values())
-    assert missing > HIDING_SECONDS
+    for target, found in [*seconds.items()] * 6:
+        start = time.monotonic()
+        assert svn(app, target, BOB).status == 404
+        found.append(time.monotonic() - start)
+    hidden, missing = (min(found) for found in seconds.values())
+    assert min(hidden, missing) > HIDING_SECONDS
     assert abs(hidden - missing) < HIDING_SECONDS / 2
 
 
