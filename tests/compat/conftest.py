@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,31 @@ def serve(_pool: dict[tuple[str, ...], Serving]) -> Iterator[Serve]:
     yield start
     for server in used:
         server.check_log()
+
+
+@dataclass(frozen=True)
+class Host:
+    """A server that everybody may write to, and the folder of what it serves, for tests that make
+    repositories of their own there.
+    """
+
+    folder: Path
+    server: Serving
+
+
+@pytest.fixture(scope="session")
+def _host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    folder = tmp_path_factory.mktemp("host")
+    (folder / "repos").mkdir()
+    with serving(folder / "repos", folder / "server", "--allow-write", "anonymous") as server:
+        yield Host(folder / "repos", server)
+
+
+@pytest.fixture
+def host(_host: Host) -> Iterator[Host]:
+    """At the test's end no log holds a traceback."""
+    yield _host
+    _host.server.check_log()
 
 
 @pytest.fixture

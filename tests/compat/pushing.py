@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.compat.hg import INSTALLED, Finished, Hg
+from tests.compat.conftest import Host
+from tests.compat.hg import Finished, Hg
 from tests.compat.history import verify
+from tests.compat.rawhttp import Reply, request
 from tests.compat.serving import Serve, Serving
+from tests.compat.warm import WARM
 
 # To let everybody push, in the words of each server.
 ALLOW = {
@@ -19,15 +23,32 @@ ALLOW = {
 
 @dataclass(frozen=True)
 class Target:
-    """`home` is where clones go."""
+    """`home` is where clones go, `path` leads to it on a server that has others, `hg` is who looks
+    at the repository.
+    """
 
     repository: Path
     server: Serving
     home: Path
+    path: str = ""
+    hg: Hg = WARM
 
     @property
     def url(self) -> str:
-        return self.server.url
+        return self.server.url + self.path
+
+    def request(
+        self,
+        query: str,
+        headers: Mapping[str, str] | None = None,
+        method: str = "GET",
+        body: bytes | None = None,
+    ) -> Reply:
+        """`query` begins with a slash, or with the `?` of a command."""
+        where = self.path + query
+        return request(
+            self.server.address, where if where[0] == "/" else "/" + where, headers, method, body
+        )
 
     def clone(self, hg: Hg, name: str = "clone") -> Path:
         path = self.home / name
@@ -35,29 +56,26 @@ class Target:
         return path
 
     def nodes(self, revset: str = "all()") -> list[bytes]:
-        return INSTALLED("log", "-r", revset, "-T", "{node}\n", cwd=self.repository).split()
+        return self.hg("log", "-r", revset, "-T", "{node}\n", cwd=self.repository).split()
 
     def shown(self, template: str, revset: str = "all()") -> bytes:
-        return INSTALLED("log", "-r", revset, "-T", template, cwd=self.repository)
+        return self.hg("log", "-r", revset, "-T", template, cwd=self.repository)
 
     def check(self) -> None:
         """Sound, and nothing is left lying about. Raises: AssertionError."""
-        verify(INSTALLED, self.repository)
+        verify(self.hg, self.repository)
         store = self.repository / ".hg/store"
         assert not (store / "journal").exists()
         assert not (store / "lock").is_symlink()
         self.server.check_log()
 
 
-def make_repository(path: Path, hgrc: str = "", *options: str) -> Path:
+def make_repository(path: Path, hgrc: str = "") -> Path:
     """Two public changesets."""
-    INSTALLED("init", *options, path)
+    WARM("init", path)
     for name in ("one", "two"):
-        (path / name).write_text(f"{name}\n")
-        INSTALLED(
-            "commit", "-q", "-A", "-m", name, "-d", "0 0", "--config", "hooks.commit=", cwd=path
-        )
-    INSTALLED("phase", "--public", "-r", "all()", cwd=path)
+        commit(WARM, path, name)
+    WARM("phase", "--public", "-r", "all()", cwd=path)
     with (path / ".hg/hgrc").open("a") as file:
         file.write(hgrc)
     return path
@@ -65,6 +83,12 @@ def make_repository(path: Path, hgrc: str = "", *options: str) -> Path:
 
 def start(repository: Path, serve_own: Serve, home: Path, is_stock: bool = False) -> Target:
     return Target(repository, serve_own(repository, *ALLOW[is_stock], stock=is_stock), home)
+
+
+def hosted(host: Host, home: Path, hgrc: str = "") -> Target:
+    """A new repository on the server that is there for all; named as `home` is."""
+    repository = make_repository(host.folder / home.name, hgrc)
+    return Target(repository, host.server, home, f"/{home.name}")
 
 
 def commit(hg: Hg, clone: Path, name: str, *options: str) -> bytes:

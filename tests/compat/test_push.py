@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED, Hg
+from tests.compat.conftest import Host
+from tests.compat.hg import Hg
 from tests.compat.history import assert_same, bookmarks
-from tests.compat.pushing import Target, commit, make_repository, said, start
-from tests.compat.rawhttp import request
-from tests.compat.serving import Serve
+from tests.compat.pushing import Target, commit, hosted, make_repository, said
+from tests.compat.warm import WARM, warm
 
 Make = Callable[..., Target]
 
@@ -22,12 +22,17 @@ FORMS = pytest.mark.parametrize(
 
 
 @pytest.fixture
-def make(tmp_path: Path, serve_own: Serve) -> Iterator[Make]:
+def hg(hg: Hg) -> Hg:
+    return warm(hg)
+
+
+@pytest.fixture
+def make(tmp_path: Path, host: Host) -> Iterator[Make]:
     """`make(hgrc)`: a repository that is served; it is looked over at the end."""
     made: list[Target] = []
 
     def make_one(hgrc: str = "") -> Target:
-        made.append(start(make_repository(tmp_path / "target", hgrc), serve_own, tmp_path))
+        made.append(hosted(host, tmp_path, hgrc))
         return made[-1]
 
     yield make_one
@@ -48,18 +53,18 @@ def test_push_arrives_and_is_read_at_once(hg: Hg, form: tuple[str, ...], make: M
         hg("pull", "--quiet", cwd=other)
         assert hg("log", "-r", "tip", "-T", "{node} {phase}", cwd=other) == pushed + b" public"
     assert hg("log", "-r", "not public()", cwd=clone) == b""
-    assert_same(INSTALLED, other, target.repository)
+    assert_same(WARM, other, target.repository)
 
 
 @FORMS
 def test_push_into_an_empty_repository(
-    hg: Hg, form: tuple[str, ...], tmp_path: Path, serve_own: Serve
+    hg: Hg, form: tuple[str, ...], tmp_path: Path, host: Host
 ) -> None:
-    source, empty = make_repository(tmp_path / "source"), tmp_path / "empty"
-    INSTALLED("init", empty)
-    target = start(empty, serve_own, tmp_path)
+    source, empty = make_repository(tmp_path / "source"), host.folder / tmp_path.name
+    WARM("init", empty)
+    target = Target(empty, host.server, tmp_path, f"/{empty.name}")
     hg.with_config(*form)("push", target.url, cwd=source)
-    assert_same(INSTALLED, empty, source)
+    assert_same(WARM, empty, source)
     target.check()
 
 
@@ -129,13 +134,13 @@ def test_bookmarks_come_move_and_go(hg: Hg, form: tuple[str, ...], make: Make) -
     first = hg("log", "-r", ".", "-T", "{node}", cwd=clone)
     hg("bookmark", name, cwd=clone)
     hg.run("push", "-B", name, cwd=clone, expect=1)  # it has no changesets to push
-    assert bookmarks(INSTALLED, target.repository) == {name.encode(): first}
+    assert bookmarks(WARM, target.repository) == {name.encode(): first}
     moved = commit(hg, clone, "three")
     hg("push", cwd=clone)
-    assert bookmarks(INSTALLED, target.repository) == {name.encode(): moved}
+    assert bookmarks(WARM, target.repository) == {name.encode(): moved}
     hg("bookmark", "--delete", name, cwd=clone)
     hg.run("push", "-B", name, cwd=clone, expect=1)
-    assert bookmarks(INSTALLED, target.repository) == {}
+    assert bookmarks(WARM, target.repository) == {}
 
 
 def test_a_bookmark_that_somebody_else_moved_stays(hg: Hg, make: Make) -> None:
@@ -149,7 +154,7 @@ def test_a_bookmark_that_somebody_else_moved_stays(hg: Hg, make: Make) -> None:
     hg("push", "--quiet", cwd=other)
     hg("bookmark", "--force", "-r", "0", "mark", cwd=clone)
     hg.run("push", cwd=clone, expect=1)
-    assert bookmarks(INSTALLED, target.repository) == {b"mark": theirs}
+    assert bookmarks(WARM, target.repository) == {b"mark": theirs}
 
 
 def test_obsolescence_markers_travel(hg: Hg, make: Make) -> None:
@@ -190,10 +195,9 @@ def pushkey(namespace: str, key: str, old: str, new: str) -> str:
 
 def test_pushkey_alone_and_in_a_batch(make: Make) -> None:
     target = make()
-    address = target.server.address
     node = target.nodes("tip")[0].decode()
-    query = f"/?cmd=pushkey&namespace=bookmarks&key=alone&old=&new={node}"
-    reply = request(address, query, method="POST")
+    query = f"?cmd=pushkey&namespace=bookmarks&key=alone&old=&new={node}"
+    reply = target.request(query, method="POST")
     assert (reply.status, reply.body) == (200, b"1\n")
     calls = [
         "pushkey " + pushkey("bookmarks", "first", "", node),
@@ -203,7 +207,7 @@ def test_pushkey_alone_and_in_a_batch(make: Make) -> None:
     ]
     body = "cmds=" + ";".join(calls).replace("=", "%3D").replace(";", "%3B").replace(" ", "%20")
     headers = {"X-HgArgs-Post": str(len(body))}
-    reply = request(address, "/?cmd=batch", headers, "POST", body.encode())
+    reply = target.request("?cmd=batch", headers, "POST", body.encode())
     said = reply.body.split(b";")
     assert said[:2] == [b"1\n", b"0\n"]
     assert b"alone\t%s" % node.encode() in said[2]
@@ -214,6 +218,6 @@ def test_pushkey_alone_and_in_a_batch(make: Make) -> None:
 
 def test_pushkey_by_get_is_refused(make: Make) -> None:
     target = make()
-    query = "/?cmd=pushkey&namespace=bookmarks&key=m&old=&new=" + target.nodes("tip")[0].decode()
-    assert request(target.server.address, query).status == 405
-    assert bookmarks(INSTALLED, target.repository) == {}
+    query = "?cmd=pushkey&namespace=bookmarks&key=m&old=&new=" + target.nodes("tip")[0].decode()
+    assert target.request(query).status == 405
+    assert bookmarks(WARM, target.repository) == {}

@@ -13,23 +13,44 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.compat.conftest import Host
 from tests.compat.hg import INSTALLED, Finished, Hg
 from tests.compat.history import verify
-from tests.compat.pushing import Target, commit, make_repository, said, start
-from tests.compat.rawhttp import Reply, request
+from tests.compat.pushing import Target, commit, hosted, make_repository, said, start
+from tests.compat.rawhttp import Reply
 from tests.compat.serving import Serve
 from tests.compat.test_bridge_faults import bridged, children, wait_for
+from tests.compat.warm import WARM, warm
 
 Make = Callable[..., Target]
 
 FORCE = b"force".hex()
-UNBUNDLE = f"/?cmd=unbundle&heads={FORCE}"
+UNBUNDLE = f"?cmd=unbundle&heads={FORCE}"
 NOISE = 3_000_000  # bytes that don't pack
 
 
 @pytest.fixture
-def make(tmp_path: Path, serve_own: Serve) -> Iterator[Make]:
+def hg(hg: Hg) -> Hg:
+    return warm(hg)
+
+
+@pytest.fixture
+def make(tmp_path: Path, host: Host) -> Iterator[Make]:
     """`make(hgrc)`: a repository that is served; it is looked over at the end."""
+    made: list[Target] = []
+
+    def make_one(hgrc: str = "") -> Target:
+        made.append(hosted(host, tmp_path, hgrc))
+        return made[-1]
+
+    yield make_one
+    for target in made:
+        target.check()
+
+
+@pytest.fixture
+def make_own(tmp_path: Path, serve_own: Serve) -> Iterator[Make]:
+    """The same, with a server of its own."""
     made: list[Target] = []
 
     def make_one(hgrc: str = "") -> Target:
@@ -42,26 +63,31 @@ def make(tmp_path: Path, serve_own: Serve) -> Iterator[Make]:
 
 
 def with_noise(target: Target) -> Path:
-    clone = target.clone(INSTALLED)
+    clone = target.clone(WARM)
     (clone / "noise").write_bytes(random.Random(5).randbytes(NOISE))
-    commit(INSTALLED, clone, "three")
+    commit(WARM, clone, "three")
     return clone
 
 
+BUNDLES: dict[str, bytes] = {}  # all repositories here begin with the same history
+
+
 def bundle(target: Target, kind: str) -> bytes:
-    clone, path = with_noise(target), target.home / "bundle"
-    INSTALLED("bundle", "-q", "--base", "public()", "-t", kind, path, cwd=clone)
-    return path.read_bytes()
+    if kind not in BUNDLES:
+        clone, path = with_noise(target), target.home / "bundle"
+        WARM("bundle", "-q", "--base", "public()", "-t", kind, path, cwd=clone)
+        BUNDLES[kind] = path.read_bytes()
+    return BUNDLES[kind]
 
 
 def push(target: Target, body: bytes, heads: str = FORCE) -> Reply:
-    return request(target.server.address, f"/?cmd=unbundle&heads={heads}", {}, "POST", body)
+    return target.request(f"?cmd=unbundle&heads={heads}", {}, "POST", body)
 
 
 def assert_untouched(target: Target, before: list[bytes]) -> None:
     target.check()
     assert target.nodes() == before
-    assert request(target.server.address, "/?cmd=heads").body.strip() == before[-1]
+    assert target.request("?cmd=heads").body.strip() == before[-1]
 
 
 @pytest.mark.parametrize(
@@ -125,19 +151,25 @@ def test_heads_that_are_not_those_of_now(make: Make, heads: str) -> None:
     assert_untouched(target, before)
 
 
-def cut(address: str, body: bytes, sent: int) -> None:
-    host, _, port = address.rpartition(":")
+def cut(target: Target, body: bytes, sent: int) -> None:
+    host, _, port = target.server.address.rpartition(":")
     with socket.create_connection((host, int(port)), timeout=60) as wire:
-        head = f"POST {UNBUNDLE} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+        where = f"{target.path}/{UNBUNDLE}"
+        head = f"POST {where} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
         wire.sendall(head.encode() + body[:sent])
+
+
+def is_told_gone(target: Target) -> bool:
+    lines = target.server.log().splitlines()
+    return any(f"{target.path}/" in line and " gone " in line for line in lines)
 
 
 @pytest.mark.parametrize("sent", [0, 100, 1_000_000])
 def test_a_client_that_goes_in_mid_body_changes_nothing(make: Make, sent: int) -> None:
     target = make()
     body, before = bundle(target, "none-v2"), target.nodes()
-    cut(target.server.address, body, sent)
-    wait_for(lambda: [1] if " gone " in target.server.log() else [])
+    cut(target, body, sent)
+    wait_for(lambda: [1] if is_told_gone(target) else [])
     assert_untouched(target, before)
     assert push(target, body).status == 200
     assert len(target.nodes()) == 3
@@ -164,26 +196,26 @@ def test_two_pushers_at_once_the_second_is_told(hg: Hg, make: Make) -> None:
 def test_a_race_that_touches_nothing_of_ours_is_none(make: Make) -> None:
     """`checkheads-strict = no`: two branches may grow at once."""
     target = make("[server]\nconcurrent-push-mode = check-related\n")
-    one, two = target.clone(INSTALLED), target.clone(INSTALLED, "two")
-    INSTALLED("branch", "-q", "other", cwd=two)
-    commit(INSTALLED, one, "mine")
-    commit(INSTALLED, two, "theirs")
+    one, two = target.clone(WARM), target.clone(WARM, "two")
+    WARM("branch", "-q", "other", cwd=two)
+    commit(WARM, one, "mine")
+    commit(WARM, two, "theirs")
     hook = f"hooks.preoutgoing.race={INSTALLED.executable} -R {two} push -q --new-branch"
-    INSTALLED.with_config(hook)("push", cwd=one)
+    WARM.with_config(hook)("push", cwd=one)
     assert len(target.nodes()) == 4
 
 
 def test_many_pushers_at_once(make: Make) -> None:
     """Each heads its own branch; all of them get in, some after they were told to try again."""
     target = make("[server]\nconcurrent-push-mode = check-related\n")
-    clones = [target.clone(INSTALLED, f"clone-{number}") for number in range(4)]
+    clones = [target.clone(WARM, f"clone-{number}") for number in range(4)]
     for number, clone in enumerate(clones):
-        INSTALLED("branch", "-q", f"branch-{number}", cwd=clone)
-        commit(INSTALLED, clone, f"of-{number}")
+        WARM("branch", "-q", f"branch-{number}", cwd=clone)
+        commit(WARM, clone, f"of-{number}")
     done: list[Finished] = []
 
     def run(clone: Path) -> None:
-        done.append(INSTALLED.run("push", "--new-branch", cwd=clone, expect=None))
+        done.append(WARM.run("push", "--new-branch", cwd=clone, expect=None))
 
     pushers = [threading.Thread(target=run, args=(clone,)) for clone in clones]
     for pusher in pushers:
@@ -209,7 +241,7 @@ class Slow:
         self._pusher = threading.Thread(target=self._push)
 
     def _push(self) -> None:
-        self.done.append(INSTALLED.run("push", cwd=self.clone, expect=None))
+        self.done.append(WARM.run("push", cwd=self.clone, expect=None))
 
     def __enter__(self) -> Slow:
         self._pusher.start()
@@ -225,15 +257,15 @@ class Slow:
         return self.done[0]
 
     def push_again(self) -> None:
-        INSTALLED("push", cwd=self.clone)
+        WARM("push", cwd=self.clone)
         assert len(self.target.nodes()) == len(self.before) + 1
 
 
 def test_hg_killed_in_mid_push_is_recovered_from_by_the_next_push(
-    make: Make, tmp_path: Path
+    make_own: Make, tmp_path: Path
 ) -> None:
     """Until then readers see the state before, and `hg recover` would do it, too."""
-    with Slow(make, tmp_path) as slow:
+    with Slow(make_own, tmp_path) as slow:
         for pid in bridged(slow.target.server):
             os.kill(pid, signal.SIGKILL)
         failed = slow.finish()
@@ -241,30 +273,33 @@ def test_hg_killed_in_mid_push_is_recovered_from_by_the_next_push(
     assert b"Traceback" not in said(failed)
     target = slow.target
     assert (target.repository / ".hg/store/journal").exists()
-    assert request(target.server.address, "/?cmd=heads").body.strip() == slow.before[-1]
-    INSTALLED("clone", "-q", target.url, tmp_path / "reader")
-    verify(INSTALLED, tmp_path / "reader")
+    assert target.request("?cmd=heads").body.strip() == slow.before[-1]
+    WARM("clone", "-q", target.url, tmp_path / "reader")
+    verify(WARM, tmp_path / "reader")
     slow.push_again()
     target.check()
     assert "what was left of an interrupted push is undone" in target.server.log()
 
 
-def test_hg_killed_in_mid_push_is_recovered_from_by_hg_recover(make: Make, tmp_path: Path) -> None:
-    with Slow(make, tmp_path) as slow:
+def test_hg_killed_in_mid_push_is_recovered_from_by_hg_recover(
+    make_own: Make, tmp_path: Path
+) -> None:
+    with Slow(make_own, tmp_path) as slow:
         for pid in bridged(slow.target.server):
             os.kill(pid, signal.SIGKILL)
         slow.finish()
-    INSTALLED("recover", cwd=slow.target.repository)
+    WARM("recover", cwd=slow.target.repository)
     assert_untouched(slow.target, slow.before)
     slow.push_again()
 
 
-def test_a_worker_killed_in_mid_body_leaves_nothing(make: Make, tmp_path: Path) -> None:
-    target = make()
+def test_a_worker_killed_in_mid_body_leaves_nothing(make_own: Make, tmp_path: Path) -> None:
+    target = make_own()
     body, before = bundle(target, "none-v2"), target.nodes()
     host, _, port = target.server.address.rpartition(":")
     with socket.create_connection((host, int(port)), timeout=60) as wire:
-        head = f"POST {UNBUNDLE} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+        where = f"{target.path}/{UNBUNDLE}"
+        head = f"POST {where} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
         wire.sendall(head.encode() + body[:2_000_000])
         (hg,) = wait_for(lambda: bridged(target.server)[:1])
         kill_worker(target)
@@ -274,8 +309,10 @@ def test_a_worker_killed_in_mid_body_leaves_nothing(make: Make, tmp_path: Path) 
     assert push(target, body).status == 200
 
 
-def test_a_worker_killed_while_hooks_run_leaves_all_or_nothing(make: Make, tmp_path: Path) -> None:
-    with Slow(make, tmp_path) as slow:
+def test_a_worker_killed_while_hooks_run_leaves_all_or_nothing(
+    make_own: Make, tmp_path: Path
+) -> None:
+    with Slow(make_own, tmp_path) as slow:
         kill_worker(slow.target)
         failed = slow.finish()
     assert failed.status == 255
@@ -286,7 +323,7 @@ def test_a_worker_killed_while_hooks_run_leaves_all_or_nothing(make: Make, tmp_p
     if target.nodes() == slow.before:
         slow.push_again()
     else:
-        INSTALLED.run("push", cwd=slow.clone, expect=1)
+        WARM.run("push", cwd=slow.clone, expect=1)
         assert len(target.nodes()) == len(slow.before) + 1
 
 
@@ -313,21 +350,21 @@ def is_alive(pid: int) -> bool:
 
 def answers(target: Target) -> bool:
     try:
-        return request(target.server.address, "/?cmd=heads").status == 200
+        return target.request("?cmd=heads").status == 200
     except OSError:
         return False
 
 
-def test_memory_stays_while_a_large_push_comes(make: Make) -> None:
-    target = make()
-    clone = target.clone(INSTALLED)
+def test_memory_stays_while_a_large_push_comes(make_own: Make) -> None:
+    target = make_own()
+    clone = target.clone(WARM)
     noise = random.Random(6)
     for number in range(8):
         (clone / f"noise-{number}").write_bytes(noise.randbytes(8_000_000))
-    INSTALLED("commit", "-q", "-A", "-m", "noise", "-d", "0 0", cwd=clone)
+    WARM("commit", "-q", "-A", "-m", "noise", "-d", "0 0", cwd=clone)
     workers = children(target.server.pid, "")
     before = sum(peak(pid) for pid in workers)
-    INSTALLED("push", cwd=clone)
+    WARM("push", cwd=clone)
     grown = sum(peak(pid) for pid in workers) - before
     assert grown < 24_000_000, grown
 

@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.compat.conftest import Host
 from tests.compat.hg import INSTALLED, Hg
 from tests.compat.history import bookmarks, verify
-from tests.compat.pushing import Target, commit, copy, make_repository, said, start
+from tests.compat.pushing import Target, commit, copy, hosted, make_repository, said, start
 from tests.compat.rawhttp import request
 from tests.compat.serving import Serve
+from tests.compat.warm import WARM, warm
 
 Make = Callable[..., Target]
 
@@ -23,12 +25,17 @@ FORMS = pytest.mark.parametrize(
 
 
 @pytest.fixture
-def make(tmp_path: Path, serve_own: Serve) -> Iterator[Make]:
-    """`make(hgrc, *options)`: a repository that is served; it is looked over at the end."""
+def hg(hg: Hg) -> Hg:
+    return warm(hg)
+
+
+@pytest.fixture
+def make(tmp_path: Path, host: Host) -> Iterator[Make]:
+    """`make(hgrc)`: a repository that is served; it is looked over at the end."""
     made: list[Target] = []
 
     def make_one(hgrc: str) -> Target:
-        made.append(start(make_repository(tmp_path / "target", hgrc), serve_own, tmp_path))
+        made.append(hosted(host, tmp_path, hgrc))
         return made[-1]
 
     yield make_one
@@ -59,7 +66,7 @@ def test_what_hooks_print_is_shown_as_the_stock_server_shows_it(
     told: list[list[bytes]] = []
     repository = make_repository(tmp_path / "target", TALKING)
     source = tmp_path / "source"
-    INSTALLED("clone", "-q", repository, source)
+    WARM("clone", "-q", repository, source)
     commit(hg, source, "three")
     hg("bookmark", "-q", "mark", cwd=source)
     for is_stock in (False, True):
@@ -67,7 +74,7 @@ def test_what_hooks_print_is_shown_as_the_stock_server_shows_it(
         target = start(served, serve_own, tmp_path, is_stock)
         done = hg.run("push", "-B", "mark", target.url, cwd=source)
         hg("phase", "--force", "--draft", "-r", "tip", cwd=source)
-        verify(INSTALLED, served)
+        verify(WARM, served)
         lines = said(done).replace(target.url.encode(), b"URL").splitlines()
         told.append(sorted(line for line in lines if not line.startswith(VERBOSE)))
     ours, theirs = told
@@ -82,7 +89,7 @@ def test_what_hooks_print_is_shown_as_the_stock_server_shows_it(
 def test_a_hook_that_fails_forbids_the_push(
     hg: Hg, form: tuple[str, ...], hook: str, make: Make
 ) -> None:
-    if hg is not INSTALLED and hook != "pretxnchangegroup":
+    if hg.executable != INSTALLED.executable and hook != "pretxnchangegroup":
         pytest.skip("of the server alone: one client is enough")
     target = make(f"[hooks]\n{hook}.no = echo nicht f\u00fcr dich; exit 7\n")
     hg = hg.with_config(*form)
@@ -104,16 +111,16 @@ def test_a_hook_that_fails_forbids_a_bookmark(hg: Hg, make: Make) -> None:
     failed = hg.run("push", "-B", "mark", cwd=clone, expect=None)
     assert failed.status != 0
     assert b"remote: no marks here" in said(failed)
-    assert bookmarks(INSTALLED, target.repository) == {}
+    assert bookmarks(WARM, target.repository) == {}
 
 
 def test_hooks_run_once(make: Make, tmp_path: Path) -> None:
     log = tmp_path / "log"
     names = ("prechangegroup", "pretxnchangegroup", "changegroup", "incoming", "txnclose")
     target = make("[hooks]\n" + "".join(f"{name} = echo {name} >> {log}\n" for name in names))
-    clone = target.clone(INSTALLED)
-    commit(INSTALLED, clone, "three")
-    INSTALLED("push", cwd=clone)
+    clone = target.clone(WARM)
+    commit(WARM, clone, "three")
+    WARM("push", cwd=clone)
     ran = log.read_text().split()
     assert sorted(ran) == sorted(names)
 
@@ -134,18 +141,18 @@ def test_environment_is_that_of_the_stock_server(tmp_path: Path, serve_own: Serv
     log = tmp_path / "log"
     repository = make_repository(tmp_path / "target", ENVIRONMENT.format(log=log))
     source = tmp_path / "source"
-    INSTALLED("clone", "-q", repository, source)
-    node = commit(INSTALLED, source, "three").decode()
+    WARM("clone", "-q", repository, source)
+    node = commit(WARM, source, "three").decode()
     found: list[list[dict[str, str]]] = []
     for is_stock in (False, True):
         served = copy(repository, f"served-{is_stock}")
         target = start(served, serve_own, tmp_path, is_stock)
-        INSTALLED("push", target.url, cwd=source)
+        WARM("push", target.url, cwd=source)
         pushed = environment(log)
         query = f"/?cmd=pushkey&namespace=bookmarks&key=m&old=&new={node}"
         assert request(target.server.address, query, method="POST").body.startswith(b"1\n")
         found.append([pushed, environment(log)])
-        INSTALLED("phase", "--force", "--draft", "-r", "tip", cwd=source)
+        WARM("phase", "--force", "--draft", "-r", "tip", cwd=source)
     ours, theirs = found
     address = {"REMOTE_ADDR": "127.0.0.1"}  # stock tells it to hooks in Python, and behind CGI
     assert ours == [pairs | address for pairs in theirs]
@@ -167,14 +174,14 @@ def test_hooks_in_python_are_told_the_same(tmp_path: Path, serve_own: Serve) -> 
     hook.write_text(PYTHON_HOOK)
     hgrc = f"[hooks]\npretxnchangegroup.tell = python:{hook}:tell\n"
     repository, source = make_repository(tmp_path / "target", hgrc), tmp_path / "source"
-    INSTALLED("clone", "-q", repository, source)
-    commit(INSTALLED, source, "three")
+    WARM("clone", "-q", repository, source)
+    commit(WARM, source, "three")
     found = []
     for is_stock in (False, True):
         target = start(copy(repository, f"served-{is_stock}"), serve_own, tmp_path, is_stock)
-        lines = INSTALLED("push", target.url, cwd=source).splitlines()
+        lines = WARM("push", target.url, cwd=source).splitlines()
         found.append([line for line in lines if b"=" in line or b"url" in line])
-        INSTALLED("phase", "--force", "--draft", "-r", "tip", cwd=source)
+        WARM("phase", "--force", "--draft", "-r", "tip", cwd=source)
     assert found[0] == found[1]
     assert b"remote: REQUEST_METHOD=POST" in found[0]
 
@@ -183,9 +190,9 @@ def test_the_address_behind_a_proxy_is_the_clients(tmp_path: Path, serve_own: Se
     log, bundle = tmp_path / "log", tmp_path / "bundle"
     repository = make_repository(tmp_path / "target", ENVIRONMENT.format(log=log))
     source = tmp_path / "source"
-    INSTALLED("clone", "-q", repository, source)
-    commit(INSTALLED, source, "three")
-    INSTALLED("bundle", "-q", "--base", "public()", "-t", "none-v1", bundle, cwd=source)
+    WARM("clone", "-q", repository, source)
+    commit(WARM, source, "three")
+    WARM("bundle", "-q", "--base", "public()", "-t", "none-v1", bundle, cwd=source)
     settings = tmp_path / "settings.toml"
     settings.write_text('[server]\ntrusted_proxies = ["127.0.0.1"]\n')
     options = ("--allow-write", "anonymous", "--settings", str(settings))
@@ -211,9 +218,9 @@ def test_pushvars_reach_hooks_where_the_server_takes_them(hg: Hg, make: Make) ->
 
 def test_pushvars_are_nothing_where_the_server_does_not(make: Make) -> None:
     target = make("[hooks]\npretxnchangegroup.v = echo vars: ${HG_USERVAR_DEBUG:-none}\n")
-    clone = target.clone(INSTALLED)
-    commit(INSTALLED, clone, "three")
-    told = INSTALLED.run("push", "--pushvars", "DEBUG=1", cwd=clone)
+    clone = target.clone(WARM)
+    commit(WARM, clone, "three")
+    told = WARM.run("push", "--pushvars", "DEBUG=1", cwd=clone)
     assert b"remote: vars: none\n" in said(told)
 
 
@@ -221,9 +228,9 @@ def test_a_hook_that_sleeps_holds_nobody_up(make: Make, tmp_path: Path) -> None:
     """Readers see the state before, then the state after; another push waits for the lock."""
     awake = tmp_path / "awake"
     target = make(f"[hooks]\npretxnchangegroup = while ! test -e {awake}; do sleep 0.1; done\n")
-    clone, before = target.clone(INSTALLED), target.nodes()
-    pushed = commit(INSTALLED, clone, "three")
-    pusher = threading.Thread(target=lambda: INSTALLED("push", cwd=clone))
+    clone, before = target.clone(WARM), target.nodes()
+    pushed = commit(WARM, clone, "three")
+    pusher = threading.Thread(target=lambda: WARM("push", cwd=clone))
     pusher.start()
     lock = target.repository / ".hg/store/lock"
     wait_for(lambda: os.path.islink(lock))
@@ -231,21 +238,21 @@ def test_a_hook_that_sleeps_holds_nobody_up(make: Make, tmp_path: Path) -> None:
     assert target.nodes() == before
     began = time.monotonic()
     for _ in range(20):
-        assert request(target.server.address, "/?cmd=heads").body.strip() == before[-1]
+        assert target.request("?cmd=heads").body.strip() == before[-1]
     assert time.monotonic() - began < 10
-    INSTALLED("clone", "-q", "-U", target.url, tmp_path / "meanwhile")
+    WARM("clone", "-q", "-U", target.url, tmp_path / "meanwhile")
     assert pusher.is_alive()
     awake.touch()
     pusher.join(60)
-    assert request(target.server.address, "/?cmd=heads").body.strip() == pushed
+    assert target.request("?cmd=heads").body.strip() == pushed
 
 
 def test_what_a_hook_leaves_in_the_background_is_not_waited_for(make: Make) -> None:
     target = make("[hooks]\nchangegroup = sleep 30 >/dev/null 2>&1 & echo started\n")
-    clone = target.clone(INSTALLED)
-    commit(INSTALLED, clone, "three")
+    clone = target.clone(WARM)
+    commit(WARM, clone, "three")
     began = time.monotonic()
-    assert b"remote: started\n" in INSTALLED("push", cwd=clone)
+    assert b"remote: started\n" in WARM("push", cwd=clone)
     assert time.monotonic() - began < 25
 
 
