@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -91,17 +91,22 @@ def hosted(host: Host, home: Path, hgrc: str = "") -> Target:
     return Target(repository, host.server, home, f"/{home.name}")
 
 
+def served_copies(
+    repository: Path, host: Host, serve_own: Serve, home: Path
+) -> Iterator[tuple[Path, Target]]:
+    """Served by us, then by the stock server, and what each serves."""
+    ours, theirs = host.folder / home.name, repository.with_name("stock")
+    for path in (ours, theirs):
+        shutil.copytree(repository, path, symlinks=True)
+    yield ours, Target(ours, host.server, home, f"/{ours.name}")
+    yield theirs, start(theirs, serve_own, home, is_stock=True)
+
+
 def commit(hg: Hg, clone: Path, name: str, *options: str) -> bytes:
     """Its node."""
     (clone / name).write_text(f"{name}\n")
     hg("commit", "-q", "-A", "-m", name, "-d", "0 0", *options, cwd=clone)
     return hg("log", "-r", ".", "-T", "{node}", cwd=clone)
-
-
-def copy(repository: Path, name: str) -> Path:
-    target = repository.with_name(name)
-    shutil.copytree(repository, target, symlinks=True)
-    return target
 
 
 def said(done: Finished) -> bytes:

@@ -12,7 +12,14 @@ import pytest
 from tests.compat.conftest import Host
 from tests.compat.hg import INSTALLED, Hg
 from tests.compat.history import bookmarks, verify
-from tests.compat.pushing import Target, commit, copy, hosted, make_repository, said, start
+from tests.compat.pushing import (
+    Target,
+    commit,
+    hosted,
+    make_repository,
+    said,
+    served_copies,
+)
 from tests.compat.rawhttp import request
 from tests.compat.serving import Serve
 from tests.compat.warm import WARM, warm
@@ -60,7 +67,7 @@ VERBOSE = (b"remote: running hook ", b"remote: uncompressed size of bundle conte
 
 @FORMS
 def test_what_hooks_print_is_shown_as_the_stock_server_shows_it(
-    hg: Hg, form: tuple[str, ...], tmp_path: Path, serve_own: Serve
+    hg: Hg, form: tuple[str, ...], tmp_path: Path, host: Host, serve_own: Serve
 ) -> None:
     hg = hg.with_config(*form)
     told: list[list[bytes]] = []
@@ -69,13 +76,13 @@ def test_what_hooks_print_is_shown_as_the_stock_server_shows_it(
     WARM("clone", "-q", repository, source)
     commit(hg, source, "three")
     hg("bookmark", "-q", "mark", cwd=source)
-    for is_stock in (False, True):
-        served = copy(repository, f"served-{is_stock}")
-        target = start(served, serve_own, tmp_path, is_stock)
+    for served, target in served_copies(repository, host, serve_own, tmp_path):
         done = hg.run("push", "-B", "mark", target.url, cwd=source)
         hg("phase", "--force", "--draft", "-r", "tip", cwd=source)
         verify(WARM, served)
-        lines = said(done).replace(target.url.encode(), b"URL").splitlines()
+        lines = (
+            said(done).replace(target.url.encode(), b"URL").replace(b"URL/", b"URL").splitlines()
+        )
         told.append(sorted(line for line in lines if not line.startswith(VERBOSE)))
     ours, theirs = told
     assert ours == theirs
@@ -137,20 +144,20 @@ def environment(log: Path) -> dict[str, str]:
     return {name: pairs[name] for name in NAMES if name in pairs}
 
 
-def test_environment_is_that_of_the_stock_server(tmp_path: Path, serve_own: Serve) -> None:
+def test_environment_is_that_of_the_stock_server(
+    tmp_path: Path, host: Host, serve_own: Serve
+) -> None:
     log = tmp_path / "log"
     repository = make_repository(tmp_path / "target", ENVIRONMENT.format(log=log))
     source = tmp_path / "source"
     WARM("clone", "-q", repository, source)
     node = commit(WARM, source, "three").decode()
     found: list[list[dict[str, str]]] = []
-    for is_stock in (False, True):
-        served = copy(repository, f"served-{is_stock}")
-        target = start(served, serve_own, tmp_path, is_stock)
+    for _, target in served_copies(repository, host, serve_own, tmp_path):
         WARM("push", target.url, cwd=source)
         pushed = environment(log)
-        query = f"/?cmd=pushkey&namespace=bookmarks&key=m&old=&new={node}"
-        assert request(target.server.address, query, method="POST").body.startswith(b"1\n")
+        query = f"?cmd=pushkey&namespace=bookmarks&key=m&old=&new={node}"
+        assert target.request(query, method="POST").body.startswith(b"1\n")
         found.append([pushed, environment(log)])
         WARM("phase", "--force", "--draft", "-r", "tip", cwd=source)
     ours, theirs = found
@@ -169,7 +176,7 @@ def tell(ui, repo, url=b"", **others):
 """
 
 
-def test_hooks_in_python_are_told_the_same(tmp_path: Path, serve_own: Serve) -> None:
+def test_hooks_in_python_are_told_the_same(tmp_path: Path, host: Host, serve_own: Serve) -> None:
     hook = tmp_path / "telling.py"
     hook.write_text(PYTHON_HOOK)
     hgrc = f"[hooks]\npretxnchangegroup.tell = python:{hook}:tell\n"
@@ -177,8 +184,7 @@ def test_hooks_in_python_are_told_the_same(tmp_path: Path, serve_own: Serve) -> 
     WARM("clone", "-q", repository, source)
     commit(WARM, source, "three")
     found = []
-    for is_stock in (False, True):
-        target = start(copy(repository, f"served-{is_stock}"), serve_own, tmp_path, is_stock)
+    for _, target in served_copies(repository, host, serve_own, tmp_path):
         lines = WARM("push", target.url, cwd=source).splitlines()
         found.append([line for line in lines if b"=" in line or b"url" in line])
         WARM("phase", "--force", "--draft", "-r", "tip", cwd=source)
