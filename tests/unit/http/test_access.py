@@ -216,8 +216,9 @@ def test_hidden_takes_as_long_as_missing(repos: Path, settings: Settings) -> Non
                 start = time.monotonic()
                 assert get(app, target + "?cmd=heads", BOB).status == 404
                 found.append(time.monotonic() - start)
-    hidden, missing = (statistics.median(found) for found in seconds.values())
-    assert missing > HIDING_SECONDS
+    # Of several: whatever else the machine does may come to any one of them.
+    hidden, missing = (statistics.quantiles(found)[0] for found in seconds.values())
+    assert min(hidden, missing) > HIDING_SECONDS
     assert abs(hidden - missing) < HIDING_SECONDS / 2
 
 
