@@ -9,35 +9,38 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED, Hg
-from tests.compat.pushing import Target, said, start
+from tests.compat.conftest import Host
+from tests.compat.hg import Hg
+from tests.compat.pushing import Target, said
 from tests.compat.rawhttp import request
 from tests.compat.serving import Serve
+from tests.compat.warm import WARM, warm
 
+LARGE = WARM.with_config("extensions.largefiles=")
 BIG = bytes(range(256)) * 12_000  # 3 MB
 NAME = hashlib.sha1(BIG).hexdigest()
 
 
 @pytest.fixture
-def target(tmp_path: Path, serve_own: Serve) -> Iterator[Target]:
-    path = tmp_path / "large"
-    INSTALLED("init", path)
+def target(tmp_path: Path, host: Host) -> Iterator[Target]:
+    path = host.folder / tmp_path.name
+    LARGE("init", path)
     hgrc = f"[extensions]\nlargefiles =\n[largefiles]\nusercache = {tmp_path / 'servers-cache'}\n"
     (path / ".hg/hgrc").write_text(hgrc)
     (path / "big").write_bytes(BIG)
     (path / "small").write_bytes(b"small\n")
-    INSTALLED("add", "-q", "--large", "big", cwd=path)
-    INSTALLED("commit", "-q", "-A", "-m", "big", "-d", "0 0", cwd=path)
-    found = start(path, serve_own, tmp_path)
+    LARGE("add", "-q", "--large", "big", cwd=path)
+    LARGE("commit", "-q", "-A", "-m", "big", "-d", "0 0", cwd=path)
+    found = Target(path, host.server, tmp_path, f"/{path.name}", LARGE)
     yield found
     found.server.check_log()
-    INSTALLED("verify", "--quiet", "--large", "--lfa", "--lfc", cwd=path)
+    LARGE("verify", "--quiet", "--large", "--lfa", "--lfc", cwd=path)
 
 
 @pytest.fixture
 def client(hg: Hg, tmp_path: Path) -> Hg:
     cache = tmp_path / "clients-cache"
-    return hg.with_config("extensions.largefiles=", f"largefiles.usercache={cache}")
+    return warm(hg).with_config("extensions.largefiles=", f"largefiles.usercache={cache}")
 
 
 def test_clone_has_the_contents(client: Hg, target: Target) -> None:
@@ -68,14 +71,13 @@ def test_a_client_without_the_extension_is_told(hg: Hg, target: Target) -> None:
 
 def empty(target: Target) -> Path:
     path = target.home / "empty"
-    INSTALLED("init", path)
+    WARM("init", path)
     return path
 
 
 def test_commands_answer_as_stock_does(target: Target, serve_own: Serve) -> None:
     """But for what isn't there: stock says 500 and writes a traceback."""
     stock = serve_own(target.repository, stock=True).address
-    ours = target.server.address
     missing = "0" * 40
     for query in (
         f"?cmd=statlfile&sha={NAME}",
@@ -85,7 +87,7 @@ def test_commands_answer_as_stock_does(target: Target, serve_own: Serve) -> None
         "?cmd=heads",
         f"?cmd=batch&cmds=statlfile+sha%3D{NAME}%3Blheads+",
     ):
-        ask = [request(address, f"/{query}") for address in (ours, stock)]
+        ask = [target.request(query), request(stock, f"/{query}")]
         assert ask[0].status == ask[1].status, query
         assert ask[0].body.strip() == ask[1].body.strip(), query
         assert ask[0].header("content-type") == ask[1].header("content-type"), query
@@ -101,17 +103,14 @@ def test_a_file_that_is_missing_is_named(client: Hg, target: Target, tmp_path: P
 
 
 def test_contents_that_are_not_what_their_name_says_are_not_kept(target: Target) -> None:
-    reply = request(
-        target.server.address, f"/?cmd=putlfile&sha={'0' * 40}", {}, "POST", b"something else"
-    )
+    reply = target.request(f"?cmd=putlfile&sha={'0' * 40}", {}, "POST", b"something else")
     assert reply.status == 200
     assert reply.body.startswith(b"1\nlargefiles: failed to put ")
     kept = [name for name in os.listdir(target.repository / ".hg/largefiles") if len(name) >= 40]
     assert kept == [NAME]
     data = b"an empty sha is no name"
-    assert request(
-        target.server.address, "/?cmd=putlfile&sha=..", {}, "POST", data
-    ).body.startswith(b"putlfile: sha must have 40 hexadecimal digits")
+    reply = target.request("?cmd=putlfile&sha=..", {}, "POST", data)
+    assert reply.body.startswith(b"putlfile: sha must have 40 hexadecimal digits")
 
 
 def test_without_leave_nothing_is_put(target: Target, serve_own: Serve) -> None:

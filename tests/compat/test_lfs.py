@@ -10,12 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED, Hg
+from tests.compat.conftest import Host
+from tests.compat.hg import Hg
 from tests.compat.history import nodes
-from tests.compat.pushing import Target, said, start
+from tests.compat.pushing import Target, said
 from tests.compat.rawhttp import Reply, request
 from tests.compat.serving import Serve
+from tests.compat.warm import WARM, warm
 
+LFS = WARM.with_config("extensions.lfs=")
 JSON = "application/vnd.git-lfs+json"
 BIG = bytes(range(256)) * 12_000  # 3 MB
 NAME = hashlib.sha256(BIG).hexdigest()
@@ -23,14 +26,14 @@ TRACKED = "[extensions]\nlfs =\n[lfs]\ntrack = all()\nusercache = {cache}\n"
 
 
 @pytest.fixture
-def target(tmp_path: Path, serve_own: Serve) -> Iterator[Target]:
+def target(tmp_path: Path, host: Host) -> Iterator[Target]:
     """Made with the extension; all of its files are kept outside of the store."""
-    path = tmp_path / "large"
-    INSTALLED("init", path)
+    path = host.folder / tmp_path.name
+    WARM("init", path)
     (path / ".hg/hgrc").write_text(TRACKED.format(cache=tmp_path / "servers-cache"))
     (path / "big").write_bytes(BIG)
-    INSTALLED("commit", "-q", "-A", "-m", "big", "-d", "0 0", cwd=path)
-    found = start(path, serve_own, tmp_path)
+    LFS("commit", "-q", "-A", "-m", "big", "-d", "0 0", cwd=path)
+    found = Target(path, host.server, tmp_path, f"/{path.name}", LFS)
     yield found
     found.check()
 
@@ -38,7 +41,7 @@ def target(tmp_path: Path, serve_own: Serve) -> Iterator[Target]:
 @pytest.fixture
 def client(hg: Hg, tmp_path: Path) -> Hg:
     cache = tmp_path / "clients-cache"
-    return hg.with_config("extensions.lfs=", "lfs.track=all()", f"lfs.usercache={cache}")
+    return warm(hg).with_config("extensions.lfs=", "lfs.track=all()", f"lfs.usercache={cache}")
 
 
 def stored(repository: Path, name: str = NAME) -> Path:
@@ -48,18 +51,17 @@ def stored(repository: Path, name: str = NAME) -> Path:
 def batch(target: Target, operation: str, *objects: object, **more: str) -> Reply:
     body = json.dumps({"operation": operation, "objects": objects}).encode()
     headers = {"Accept": JSON, "Content-Type": JSON, **more}
-    path = "/.git/info/lfs/objects/batch"
-    return request(target.server.address, path, headers, "POST", body)
+    return target.request("/.git/info/lfs/objects/batch", headers, "POST", body)
 
 
 def put(target: Target, name: str, data: bytes) -> Reply:
-    return request(target.server.address, f"/.hg/lfs/objects/{name}", {}, "PUT", data)
+    return target.request(f"/.hg/lfs/objects/{name}", {}, "PUT", data)
 
 
 def test_clone_has_the_contents(client: Hg, target: Target) -> None:
     clone = target.clone(client)
     assert (clone / "big").read_bytes() == BIG
-    assert nodes(client, clone) == nodes(INSTALLED, target.repository)
+    assert nodes(client, clone) == nodes(LFS, target.repository)
 
 
 def test_push_sends_what_the_server_has_not(client: Hg, target: Target, tmp_path: Path) -> None:
@@ -93,7 +95,7 @@ def test_the_stock_server_serves_what_was_pushed(
 
 def test_contents_in_the_cache_alone_are_served_and_kept(target: Target) -> None:
     stored(target.repository).unlink()
-    reply = request(target.server.address, f"/.hg/lfs/objects/{NAME}")
+    reply = target.request(f"/.hg/lfs/objects/{NAME}")
     assert (reply.status, reply.body) == (200, BIG)
     offered = json.loads(batch(target, "upload", {"oid": NAME, "size": len(BIG)}).body)
     assert offered == {"transfer": "basic", "objects": [{"oid": NAME, "size": len(BIG)}]}
@@ -122,8 +124,7 @@ def test_batch_says_of_each_object_what_can_be_done(target: Target) -> None:
     assert offered["actions"]["upload"]["href"].endswith(f"/.hg/lfs/objects/{missing}")
     verify = offered["actions"]["verify"]["href"].removeprefix(target.url)
     sizes = [
-        request(
-            target.server.address,
+        target.request(
             verify,
             {"Accept": JSON, "Content-Type": JSON},
             "POST",
@@ -185,14 +186,14 @@ def test_what_is_no_request_is_refused_in_words(
     status: int,
 ) -> None:
     headers = {"Accept": JSON, **headers}
-    reply = request(target.server.address, f"/.git/info/lfs/{path}", headers, method, body)
+    reply = target.request(f"/.git/info/lfs/{path}", headers, method, body)
     assert reply.status == status
     if headers["Accept"] == JSON:
         assert json.loads(reply.body)["message"]
 
 
 def test_without_leave_contents_are_read_and_not_written(target: Target, serve_own: Serve) -> None:
-    read_only = Target(target.repository, serve_own(target.repository), target.home)
+    read_only = Target(target.repository, serve_own(target.repository), target.home, hg=LFS)
     wanted = {"oid": NAME, "size": len(BIG)}
     assert batch(read_only, "download", wanted).status == 200
     assert batch(read_only, "upload", wanted).status in (401, 403)
@@ -206,7 +207,7 @@ def test_who_may_not_pull_gets_no_contents(target: Target) -> None:
     with (target.repository / ".hg/hgrc").open("a") as file:
         file.write("[web]\nallow-pull = no\n")
     assert batch(target, "download", {"oid": NAME, "size": len(BIG)}).status in (401, 403)
-    reply = request(target.server.address, f"/.hg/lfs/objects/{NAME}")
+    reply = target.request(f"/.hg/lfs/objects/{NAME}")
     assert reply.status in (401, 403)
     assert BIG[:100] not in reply.body
 
@@ -219,4 +220,4 @@ def test_a_server_that_shall_not_serve_them_says_so(client: Hg, target: Target) 
     shutil.rmtree(target.home / "clone", ignore_errors=True)
     clone = target.home / "history"
     client("clone", "--noupdate", target.url, clone)
-    assert nodes(client, clone) == nodes(INSTALLED, target.repository)
+    assert nodes(client, clone) == nodes(LFS, target.repository)
