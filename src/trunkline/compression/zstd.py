@@ -17,11 +17,11 @@ import zstandard
 from trunkline.compression.blocks import coalesce, take
 from trunkline.compression.engine import Engine
 
-IDLE_LIMIT = 4  # compressors kept for each level: 6 MB each at level 3, up to 90 MB at 19
+IDLE_LIMIT = 4  # compressors kept for each level: 5 MB each at level 3, up to 90 MB at 19
 SHORT = 256 * 1024  # bytes that are packed as stock does, to the byte
 LONG = {  # levels with parameters of our own for more than SHORT
     3: zstandard.ZstdCompressionParameters.from_level(
-        3, strategy=zstandard.STRATEGY_FAST, window_log=22, hash_log=18, min_match=6
+        3, strategy=zstandard.STRATEGY_FAST, window_log=22, hash_log=17, min_match=6
     )
 }
 
