@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from trunkline.config.auth import Auth, Rule, Tls, check_groups
 from trunkline.config.fields import unit, words
 from trunkline.config.mistakes import explain
-from trunkline.config.proxies import Proxies
+from trunkline.config.networks import Networks
 from trunkline.errors import SettingsError
 from trunkline.work import WALK_LIMIT
 
@@ -108,7 +108,7 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True):
     ] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        Proxies(self.trusted_proxies)
+        Networks(self.trusted_proxies, "trusted_proxies")
 
 
 class Index(Struct, frozen=True, forbid_unknown_fields=True):
@@ -258,6 +258,44 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
             ge=1,
         ),
     ] = WALK_LIMIT
+
+
+NEAR = (
+    "127.0.0.0/8",
+    "::1/128",
+    "10.0.0.0/8",
+    "172.16.0.0/12",
+    "192.168.0.0/16",
+    "169.254.0.0/16",
+    "fc00::/7",
+    "fe80::/10",
+    "unix",
+)
+
+
+class Hg(Struct, frozen=True, forbid_unknown_fields=True):
+    """Mercurial repositories, beside what they say themselves."""
+
+    stream: Annotated[
+        Literal["auto", "always", "never"],
+        words(
+            "Who is told that stream clones are preferred, and clones so unless it says `--pull`: "
+            "clients in `stream_networks`, all, or none. They are larger, and cost both ends a "
+            "fraction of the CPU. `server.preferuncompressed` in a repository's hgrc or in "
+            "`config` wins."
+        ),
+    ] = "auto"
+    stream_networks: Annotated[
+        list[str],
+        words(
+            "Addresses and networks whose links are fast; `unix` is who comes through a unix "
+            "socket. A request that a proxy has passed on counts by `X-Forwarded-For`, if it comes "
+            "from one of `server.trusted_proxies`, and is of none of these networks else."
+        ),
+    ] = field(default_factory=lambda: list(NEAR))
+
+    def __post_init__(self) -> None:
+        Networks(self.stream_networks, "stream_networks")
 
 
 class Subversion(Struct, frozen=True, forbid_unknown_fields=True):
@@ -417,6 +455,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     server: Server = field(default_factory=Server)
     index: Index = field(default_factory=Index)
     limits: Limits = field(default_factory=Limits)
+    hg: Hg = field(default_factory=Hg)
     subversion: Subversion = field(default_factory=Subversion)
     spool: Spool = field(default_factory=Spool)
     log: Log = field(default_factory=Log)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from trunkline.access.current import Current
-from trunkline.config.proxies import Proxies
+from trunkline.config.networks import Networks
 from trunkline.config.settings import Settings
 from trunkline.errors import ClientGone, PeerError
 from trunkline.hg.stock.bridge import close_shared_pool
@@ -76,7 +76,7 @@ class App:
         self._guests = Guests(settings.limits)
         self._argument_bytes = ArgumentBytes(settings.limits)
         self._log = AccessLog(settings.log.access, settings.log.format, log_turn)
-        self._proxies = Proxies(settings.server.trusted_proxies)
+        self._proxies = Networks(settings.server.trusted_proxies, "trusted_proxies")
         self._fresh: States | None = None
         self._threads: Threads | None = None
         self._bridge_threads: Threads | None = None

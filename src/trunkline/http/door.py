@@ -24,6 +24,7 @@ from trunkline.http.errand import Errand, Way
 from trunkline.http.failure import NotThere, refuse, refuse_push, wants_page
 from trunkline.http.fresh import Fresh
 from trunkline.http.handles import Handles
+from trunkline.http.near import near_clients
 from trunkline.http.quick import Quick
 from trunkline.http.roots import Place, Roots, mount_paths
 from trunkline.http.subversion import SvnDoor
@@ -69,6 +70,7 @@ class Door:
         self._catalogue = Catalogue(self._roots, settings.index, self._handles.config)
         self.subversion = SvnDoor(settings, self._roots)
         self._quick = Quick()
+        self._is_near = near_clients(settings.hg)
         self._bridged: dict[tuple[str, ...], None] = {}  # names, the oldest first
         self.server_header = configured_server_header(settings)
 
@@ -183,7 +185,7 @@ class Door:
         refusals = self._refusals(state.served, errand)
         if refusals.pull is not None:
             return None
-        request = read_request(errand, refusals.push is None)
+        request = self._request(errand, refusals)
         reply = kept_answer(state, request)
         if reply is None:
             return None
@@ -207,7 +209,7 @@ class Door:
         if refusal is not None:
             reply = self._refuse(refusal, errand)
         else:
-            request = read_request(errand, may_push=refusals.push is None)
+            request = self._request(errand, refusals)
             if way.is_push:
                 reply = answer(served, request)
             else:
@@ -331,6 +333,9 @@ class Door:
         refusal = errand.standing.judge.why_not_read(config, self._asked(errand, known))
         return None if self._is_hidden(refusal) else place
 
+    def _request(self, errand: Errand, refusals: Refusals) -> Request:
+        return read_request(errand, refusals.push is None, self._is_near(errand.visit))
+
     def _server_header_of(self, served: Served) -> bytes:
         def make() -> bytes:
             value = served.config.get("web", "server-header")
@@ -347,7 +352,7 @@ def announces_push(way: Way, request: Request) -> bool:
     return is_phases and request.may_push
 
 
-def read_request(errand: Errand, may_push: bool) -> Request:
+def read_request(errand: Errand, may_push: bool, is_near: bool) -> Request:
     visit = errand.visit
     return Request(
         method=visit.method,
@@ -359,6 +364,7 @@ def read_request(errand: Errand, may_push: bool) -> Request:
         user=errand.who.user or None,
         address=visit.address,
         scheme=visit.scheme,
+        is_near=is_near,
         may_need_login=errand.who.is_anonymous and errand.standing.auth.has_users,
         work=errand.work,
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
 
-from trunkline.config.proxies import UNIX
+from trunkline.config.networks import UNIX
 
 NONE: frozenset[bytes] = frozenset()
 LISTS = frozenset({b"dav", b"accept-encoding", b"if", b"x-svn-options"})

@@ -161,7 +161,7 @@ def test_event_loop_waits_for_nothing(tmp_path: Path) -> None:
             change()
             way = Way((), b"heads")
             for query in (b"cmd=heads", b"cmd=batch&cmds=lookup+key%3Dtip"):
-                visit = Visit("GET", b"/", query, {}, "192.0.2.1", "http")
+                visit = Visit("GET", b"/", query, {}, "127.0.0.1", "http")
                 errand = Errand(visit, way, app._access.get())
                 asked.append(app._door.quick_answer(errand, fresh) is None)
             await asyncio.sleep(0.01)  # the look at the disk is forgotten
@@ -191,7 +191,7 @@ def test_event_loop_works_nothing_out(made: Path, taught: str, asked: str) -> No
         for _ in range(8):
             await Client(target=f"/?cmd={taught}").ask(app)
         for query, said in ((taught, {}), (asked, headers)):
-            visit = Visit("GET", b"/", f"cmd={query}".encode(), said, "192.0.2.1", "http")
+            visit = Visit("GET", b"/", f"cmd={query}".encode(), said, "127.0.0.1", "http")
             way = app._door.way(visit)
             assert app._door.is_quick(visit, way, b"")
             errand = Errand(visit, way, app._access.get())

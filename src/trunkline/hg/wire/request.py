@@ -17,8 +17,8 @@ class Request:
     """`body` is what `post_arguments_length` asks for, `payload` the rest of the body.
 
     `may_push` is the door's decision; `user`, `address` and `scheme` are for hooks and the log.
-    `may_need_login`: a later request of this client may be told to log in. `work` tells long work
-    when to stop.
+    `may_need_login`: a later request of this client may be told to log in. `is_near`: its link is
+    fast. `work` tells long work when to stop.
     """
 
     method: str
@@ -31,6 +31,7 @@ class Request:
     address: str | None = None
     scheme: str = "http"
     may_need_login: bool = False
+    is_near: bool = False
     work: Work = field(default_factory=Work)
 
 
