@@ -14,6 +14,7 @@ from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
 
 from benchmarks.dataset import ENVIRONMENT
+from benchmarks.loads import clone_side_by_side, full_link, read_side_by_side, slow_readers
 from benchmarks.process import Server, bin_path
 from benchmarks.reader import Connection, argument_headers, getbundle
 
@@ -96,6 +97,37 @@ def warm_clones(readers: int, stream: bool = False) -> Callable[[Server, Reposit
             for _ in range(2):
                 read_bundle(server, headers)
         return at_once(server, readers, lambda: int(read_bundle(server, headers)["bytes_body"]))
+
+    return run
+
+
+def side_by_side(how: str, count: int, is_real: bool) -> Callable[[Server, Repository], Figures]:
+    """The third seed's table. A byte reader's pull into an empty repository is a normal clone."""
+
+    def run(server: Server, repository: Repository) -> Figures:
+        headers = getbundle(repository.heads, [NULL], stream=how == "uncompressed")
+        if not is_real:
+            return read_side_by_side(server, count, headers)
+        size = int(read_bundle(server, headers)["bytes_body"])
+        return clone_side_by_side(server, count, how, size)
+
+    return run
+
+
+def slow(count: int) -> Callable[[Server, Repository], Figures]:
+    return lambda server, repository: slow_readers(
+        server, count, getbundle(repository.heads, [NULL])
+    )
+
+
+def full(connections: int) -> Callable[[Server, Repository], Figures]:
+    """Of a stream clone that was made before."""
+
+    def run(server: Server, repository: Repository) -> Figures:
+        headers = getbundle(repository.heads, [NULL], stream=True)
+        for _ in range(2):
+            read_bundle(server, headers)
+        return full_link(server, connections, headers)
 
     return run
 
@@ -219,6 +251,11 @@ def engine(name: str, level: int | None = None) -> tuple[str, ...]:
     return config if level is None else (*config, f"server.{name}level={level}")
 
 
+SIDE_BY_SIDE = {
+    "readers": ("normal", "uncompressed"),
+    "clients": ("normal", "uncompressed", "init and pull"),
+}
+
 CASES = {
     case.name: case
     for case in (
@@ -238,14 +275,18 @@ CASES = {
             storm(50),
             spools=True,
         ),
+        Case("warm", "clone made before, zstd 3", engine("zstd", 3), warm_clones(1), spools=True),
         Case("warm-none", "clone made before, none", engine("none"), warm_clones(1), spools=True),
         Case(
             "warm-stream-4",
-            "each of 4 stream clones made before",
+            "each of 4 stream clones made before, 38,000 files",
             (),
             warm_clones(4, stream=True),
+            "wide",
             spools=True,
         ),
+        Case("slow-30", "beside 30 readers at 10 kB/s", engine("zstd", 3), slow(30), spools=True),
+        Case("gigabit", "stream clones that fill a gigabit", (), full(4), spools=True),
         Case("no-op-pull", "pull with nothing new, 1 connection", (), no_op_pulls(1)),
         Case("no-op-pull-16", "pull with nothing new, 16 connections", (), no_op_pulls(16)),
         Case("client-none", "hg clone, no compression", engine("none"), real_clone()),
@@ -258,5 +299,18 @@ CASES = {
         pushing("push-1", "hg push of 1 changeset", 1),
         pushing("push-2000", "hg push of 2,000 changesets", 2000),
         pushing("push-nothing", "hg push with nothing to push", 0),
+        *(
+            Case(
+                f"{kind}-{how.replace(' ', '-')}-{count}",
+                f"{count} x {how}, {kind}",
+                (),
+                side_by_side(how, count, kind == "clients"),
+                "push" if kind == "clients" else "",
+                spools=True,
+            )
+            for kind, ways in SIDE_BY_SIDE.items()
+            for how in ways
+            for count in (1, 2, 3, 4)
+        ),
     )
 }
