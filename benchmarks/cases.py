@@ -50,6 +50,7 @@ class Case:
     dataset: str = ""
     spools: bool = False
     missing: int | None = None
+    is_side_by_side: bool = False
 
 
 def read_bundle(server: Server, headers: dict[str, str]) -> Figures:
@@ -256,6 +257,11 @@ SIDE_BY_SIDE = {
     "clients": ("normal", "uncompressed", "init and pull"),
 }
 
+
+def side_name(kind: str, how: str, count: int) -> str:
+    return f"{kind}-{how.replace(' ', '-')}-{count}"
+
+
 CASES = {
     case.name: case
     for case in (
@@ -301,12 +307,13 @@ CASES = {
         pushing("push-nothing", "hg push with nothing to push", 0),
         *(
             Case(
-                f"{kind}-{how.replace(' ', '-')}-{count}",
+                side_name(kind, how, count),
                 f"{count} x {how}, {kind}",
                 (),
                 side_by_side(how, count, kind == "clients"),
                 "push" if kind == "clients" else "",
                 spools=True,
+                is_side_by_side=True,
             )
             for kind, ways in SIDE_BY_SIDE.items()
             for how in ways
