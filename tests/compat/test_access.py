@@ -22,7 +22,7 @@ from tests.compat.hg import Finished, Hg
 from tests.compat.history import assert_same
 from tests.compat.serving import Serve, Serving, serving
 from tests.compat.sources import Source
-from tests.compat.warm import WARM, warm
+from tests.compat.warm import WARM
 from tests.unit.http.certificates import Authority
 
 from trunkline.access.token_file import change_tokens
@@ -103,11 +103,6 @@ class Site:
     def log(self) -> str:
         assert self.server is not None
         return self.server.log()[self.seen :]
-
-
-@pytest.fixture
-def hg(hg: Hg) -> Hg:
-    return warm(hg)
 
 
 @pytest.fixture(scope="module")
