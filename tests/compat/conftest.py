@@ -12,24 +12,25 @@ from pathlib import Path
 
 import pytest
 from tests.compat import sources
-from tests.compat.hg import INSTALLED, Hg, older, older_versions
+from tests.compat.hg import Hg, older, older_versions
 from tests.compat.serving import Serve, Serving, serving
 from tests.compat.sources import Source
+from tests.compat.warm import WARM, warm
 
 WITHOUT_OLD_HG = "TRUNKLINE_WITHOUT_OLD_HG"
 
 
 @pytest.fixture(scope="session", params=["installed", *older_versions()])
 def hg(request: pytest.FixtureRequest) -> Hg:
-    """Each client in turn. A missing one is a failure, unless asked to do without."""
+    """Each client in turn, kept warm. A missing one is a failure, unless asked to do without."""
     if request.param == "installed":
-        return INSTALLED
+        return WARM
     client = older(request.param)
     if not client.executable.exists():
         if os.environ.get(WITHOUT_OLD_HG):
             pytest.skip(f"{WITHOUT_OLD_HG} is set: no Mercurial {request.param}")
         pytest.fail(f"Mercurial {request.param} isn't built: run scripts/older-mercurials")
-    return client
+    return warm(client)
 
 
 @pytest.fixture(scope="session")

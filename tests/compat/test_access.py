@@ -9,7 +9,9 @@ import socket
 import ssl
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
 
@@ -20,7 +22,7 @@ from tests.compat.hg import Finished, Hg
 from tests.compat.history import assert_same
 from tests.compat.serving import Serve, Serving, serving
 from tests.compat.sources import Source
-from tests.compat.warm import WARM, warm
+from tests.compat.warm import WARM
 from tests.unit.http.certificates import Authority
 
 from trunkline.access.token_file import change_tokens
@@ -101,11 +103,6 @@ class Site:
     def log(self) -> str:
         assert self.server is not None
         return self.server.log()[self.seen :]
-
-
-@pytest.fixture
-def hg(hg: Hg) -> Hg:
-    return warm(hg)
 
 
 @pytest.fixture(scope="module")
@@ -294,9 +291,9 @@ def test_user_of_hooks(hg: Hg, site: Site, changed: Path, tmp_path: Path) -> Non
 
 
 def test_rules_that_change_under_a_running_server(
-    hg: Hg, unserved: Site, serve_own: Serve, tmp_path: Path
+    unserved: Site, serve_own: Serve, tmp_path: Path
 ) -> None:
-    site = unserved
+    hg, site = WARM, unserved
     site.write()
     site.serve(serve_own)
     changed = changed_clone(hg, site, tmp_path / "changed")
@@ -348,33 +345,46 @@ def authority(tmp_path: Path) -> Authority:
     return Authority(tmp_path / "ca")
 
 
-def test_tls_with_a_private_authority(
-    hg: Hg, unserved: Site, authority: Authority, serve_own: Serve, tmp_path: Path
-) -> None:
+@pytest.fixture(scope="module")
+def served_securely(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secure]:
+    """For all tests that change none of its settings."""
+    site = Site(tmp_path_factory.mktemp("secure"))
+    site.repos.mkdir()
+    with ExitStack() as stack:
+
+        def serve(path: Path, *options: str) -> Serving:
+            return stack.enter_context(serving(path, site.folder / "server", *options))
+
+        yield start_secure(site, Authority(site.folder / "ca"), serve)
+
+
+@pytest.fixture
+def secure(source: Source, served_securely: Secure, tmp_path: Path) -> Secure:
+    site = served_securely.site
+    one = Site(site.folder, f"{site.url}/{tmp_path.name}", site.server, tmp_path.name)
+    one.take(source, "public", "private/a")
+    return Secure(one, served_securely.authority, served_securely.tls)
+
+
+def test_tls_with_a_private_authority(hg: Hg, secure: Secure, tmp_path: Path) -> None:
     """And a push, which `push_ssl` allows by it."""
-    one = start_secure(unserved, authority, serve_own)
-    url, target = f"{unserved.url}/private/a", tmp_path / "clone"
-    options = ["--config", one.ca, *auth(unserved.url, "alice")]
-    done = clone(hg, url, target, *auth(unserved.url, "alice"), expect=255)
+    site = secure.site
+    url, target = f"{site.url}/private/a", tmp_path / "clone"
+    options = ["--config", secure.ca, *auth(site.url, "alice")]
+    done = clone(hg, url, target, *auth(site.url, "alice"), expect=255)
     assert b"certificate verify failed" in done.err
     clone(hg, url, target, *options)
     change(hg, target)
     push(hg, target, url, *options)
-    assert tip(unserved.repos / "private/a") == tip(target)
+    assert tip(site.repos / "private/a") == tip(target)
 
 
-def test_tls_by_fingerprint(
-    hg: Hg, unserved: Site, authority: Authority, serve_own: Serve, tmp_path: Path
-) -> None:
-    import hashlib
-
-    one = start_secure(unserved, authority, serve_own)
-    pem = (
-        Path(one.tls.certificate).read_text().partition("-----END")[0] + "-----END CERTIFICATE-----"
-    )
-    digest = hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()
+def test_tls_by_fingerprint(hg: Hg, secure: Secure, tmp_path: Path) -> None:
+    end = "-----END CERTIFICATE-----"
+    pem = Path(secure.tls.certificate).read_text().partition(end)[0] + end
+    digest = sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()
     setting = f"hostsecurity.localhost:fingerprints=sha256:{digest}"
-    clone(hg, f"{unserved.url}/public", tmp_path / "clone", "--config", setting)
+    clone(hg, f"{secure.site.url}/public", tmp_path / "clone", "--config", setting)
 
 
 def test_tls_client_certificates(
@@ -408,10 +418,9 @@ def connect(site: Site, authority: Authority, most: ssl.TLSVersion) -> bytes:
         return found
 
 
-def test_tls_versions(unserved: Site, authority: Authority, serve_own: Serve) -> None:
-    start_secure(unserved, authority, serve_own)
-    connect(unserved, authority, ssl.TLSVersion.TLSv1_2)
-    connect(unserved, authority, ssl.TLSVersion.TLSv1_3)
+def test_tls_versions(served_securely: Secure) -> None:
+    for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+        connect(served_securely.site, served_securely.authority, version)
 
 
 def test_tls_only_the_newest(unserved: Site, authority: Authority, serve_own: Serve) -> None:

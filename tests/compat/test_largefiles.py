@@ -14,7 +14,7 @@ from tests.compat.hg import Hg
 from tests.compat.pushing import Target, said
 from tests.compat.rawhttp import request
 from tests.compat.serving import Serve
-from tests.compat.warm import WARM, warm
+from tests.compat.warm import WARM
 
 LARGE = WARM.with_config("extensions.largefiles=")
 BIG = bytes(range(256)) * 12_000  # 3 MB
@@ -40,7 +40,7 @@ def target(tmp_path: Path, host: Host) -> Iterator[Target]:
 @pytest.fixture
 def client(hg: Hg, tmp_path: Path) -> Hg:
     cache = tmp_path / "clients-cache"
-    return warm(hg).with_config("extensions.largefiles=", f"largefiles.usercache={cache}")
+    return hg.with_config("extensions.largefiles=", f"largefiles.usercache={cache}")
 
 
 def test_clone_has_the_contents(client: Hg, target: Target) -> None:

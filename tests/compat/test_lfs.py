@@ -16,7 +16,7 @@ from tests.compat.history import nodes
 from tests.compat.pushing import Target, said
 from tests.compat.rawhttp import Reply, request
 from tests.compat.serving import Serve
-from tests.compat.warm import WARM, warm
+from tests.compat.warm import WARM
 
 LFS = WARM.with_config("extensions.lfs=")
 JSON = "application/vnd.git-lfs+json"
@@ -41,7 +41,7 @@ def target(tmp_path: Path, host: Host) -> Iterator[Target]:
 @pytest.fixture
 def client(hg: Hg, tmp_path: Path) -> Hg:
     cache = tmp_path / "clients-cache"
-    return warm(hg).with_config("extensions.lfs=", "lfs.track=all()", f"lfs.usercache={cache}")
+    return hg.with_config("extensions.lfs=", "lfs.track=all()", f"lfs.usercache={cache}")
 
 
 def stored(repository: Path, name: str = NAME) -> Path:

@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.compat.hg import INSTALLED
 from tests.compat.pushing import said
 from tests.compat.rawhttp import request
-from tests.compat.serving import Serve
+from tests.compat.serving import serving
 from tests.compat.test_access import Site, auth
 
 BIG = bytes(range(256)) * 4000
 NAME = hashlib.sha256(BIG).hexdigest()
 
 
-@pytest.fixture
-def site(serve_own: Serve, tmp_path: Path) -> Site:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """`private/large`: alice writes, bob reads."""
-    one = Site(tmp_path / "site")
+    one = Site(tmp_path_factory.mktemp("site"))
     repository = one.folder / "repos/private/large"
     repository.parent.mkdir(parents=True)
     INSTALLED("init", repository)
-    cache = tmp_path / "servers-cache"
+    cache = one.folder / "servers-cache"
     hgrc = f"[extensions]\nlfs =\n[lfs]\ntrack = all()\nusercache = {cache}\n"
     (repository / ".hg/hgrc").write_text(hgrc)
     (repository / "big").write_bytes(BIG)
     INSTALLED("commit", "-q", "-A", "-m", "big", "-d", "0 0", cwd=repository)
     one.write()
-    one.serve(serve_own)
-    return one
+    with serving(one.repos, one.folder / "server", "--settings", str(one.settings)) as server:
+        one.server, one.url = server, server.url
+        yield one
 
 
 def test_contents_go_by_the_rules_of_their_repository(site: Site, tmp_path: Path) -> None:

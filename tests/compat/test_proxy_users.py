@@ -18,7 +18,6 @@ from tests.compat.hg import Hg
 from tests.compat.serving import Serve
 from tests.compat.sources import Source
 from tests.compat.test_access import PASSWORDS, auth, change, clone, push, tip
-from tests.compat.warm import warm
 
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
 CONFIGURATION = """\
@@ -78,11 +77,6 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
-
-
-@pytest.fixture
-def hg(hg: Hg) -> Hg:
-    return warm(hg)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from tests.compat.conftest import Host
 from tests.compat.hg import Hg
 from tests.compat.history import assert_same, bookmarks
 from tests.compat.pushing import Target, commit, hosted, make_repository, said
-from tests.compat.warm import WARM, warm
+from tests.compat.warm import WARM
 
 Make = Callable[..., Target]
 
@@ -19,11 +19,6 @@ EVOLUTION = "[experimental]\nevolution = all\n"
 FORMS = pytest.mark.parametrize(
     "form", [(), ("devel.legacy.exchange=bundle1",)], ids=["bundle2", "bundle1"]
 )
-
-
-@pytest.fixture
-def hg(hg: Hg) -> Hg:
-    return warm(hg)
 
 
 @pytest.fixture

@@ -20,18 +20,13 @@ from tests.compat.pushing import Target, commit, hosted, make_repository, said, 
 from tests.compat.rawhttp import Reply
 from tests.compat.serving import Serve
 from tests.compat.test_bridge_faults import bridged, children, wait_for
-from tests.compat.warm import WARM, warm
+from tests.compat.warm import WARM
 
 Make = Callable[..., Target]
 
 FORCE = b"force".hex()
 UNBUNDLE = f"?cmd=unbundle&heads={FORCE}"
 NOISE = 3_000_000  # bytes that don't pack
-
-
-@pytest.fixture
-def hg(hg: Hg) -> Hg:
-    return warm(hg)
 
 
 @pytest.fixture

@@ -22,18 +22,13 @@ from tests.compat.pushing import (
 )
 from tests.compat.rawhttp import request
 from tests.compat.serving import Serve
-from tests.compat.warm import WARM, warm
+from tests.compat.warm import WARM
 
 Make = Callable[..., Target]
 
 FORMS = pytest.mark.parametrize(
     "form", [(), ("devel.legacy.exchange=bundle1",)], ids=["bundle2", "bundle1"]
 )
-
-
-@pytest.fixture
-def hg(hg: Hg) -> Hg:
-    return warm(hg)
 
 
 @pytest.fixture
