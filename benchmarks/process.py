@@ -129,13 +129,18 @@ def start(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    until = time.monotonic() + START_SECONDS
+    return wait_for(Server(name, process, port, folder))
+
+
+def wait_for(server: Server) -> Server:
+    """The same, once it takes connections. Raises: RuntimeError when it doesn't."""
+    process, until = server.process, time.monotonic() + START_SECONDS
     while time.monotonic() < until and process.poll() is None:
         try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
+            socket.create_connection(("127.0.0.1", server.port), 1).close()
         except OSError:
             time.sleep(0.05)
         else:
-            return Server(name, process, port, folder)
+            return server
     process.kill()
-    raise RuntimeError(f"{name} did not start: {process.args!r}")
+    raise RuntimeError(f"{server.name} did not start: {process.args!r}")

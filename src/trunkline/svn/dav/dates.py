@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from functools import lru_cache
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ISO = re.compile(rb"^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?Z$")
 
 
+@lru_cache(maxsize=1024)
 def format_iso(microseconds: int) -> bytes:
     moment = EPOCH + timedelta(microseconds=microseconds)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.").encode() + b"%06dZ" % moment.microsecond

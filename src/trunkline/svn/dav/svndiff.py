@@ -10,6 +10,7 @@ from trunkline.svn.dav.pushed import Output
 
 # Source: subversion 1.14, mod_dav_svn/repos.c (negotiate_encoding_prefs).
 OFFER = re.compile(rb"\s*([^;,\s]+)\s*(?:;\s*q\s*=\s*([0-9.]+))?")
+BASE64_BLOCK = 48 * 1024  # bytes
 VERSIONS = {b"svndiff": 0, b"svndiff1": 1, b"svndiff2": 2}
 
 
@@ -35,7 +36,10 @@ def accepted_version(accept_encoding: bytes, level: int) -> int | None:
 
 
 class Base64Writer:
-    """svndiff as base64 into a report: three bytes at a time, whatever the blocks are."""
+    """svndiff as base64 into a report: three bytes at a time, whatever the blocks are.
+
+    Holds: `BASE64_BLOCK` bytes, as libsvn writes a few bytes at a time.
+    """
 
     def __init__(
         self, output: Output, version: int, level: int, at_end: Callable[[], None] | None = None
@@ -43,20 +47,23 @@ class Base64Writer:
         self.version = version
         self.level = level
         self._output = output
-        self._left = b""
+        self._held: list[bytes] = []
+        self._size = 0
         self._at_end = at_end
 
     def write(self, data: bytes) -> None:
-        data = self._left + data
-        cut = len(data) - len(data) % 3
-        self._left = data[cut:]
-        if cut:
-            self._output.write(b2a_base64(data[:cut], newline=False))
+        self._held.append(data)
+        self._size += len(data)
+        if self._size >= BASE64_BLOCK:
+            held = b"".join(self._held)
+            cut = len(held) - len(held) % 3
+            self._output.write(b2a_base64(held[:cut], newline=False))
+            self._held, self._size = [held[cut:]], len(held) - cut
 
     def close(self) -> None:
-        if self._left:
-            self._output.write(b2a_base64(self._left, newline=False))
-            self._left = b""
+        if self._size:
+            self._output.write(b2a_base64(b"".join(self._held), newline=False))
+            self._held, self._size = [], 0
         if self._at_end is not None:
             self._at_end()
 

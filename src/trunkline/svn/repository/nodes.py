@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from trunkline.svn.repository.library import Pool, check, ffi, lib
 from trunkline.svn.repository.session import Session
 from trunkline.svn.repository.values import ctype, hash_items, properties, string, text
 
 REVPROPS_KEPT = 1000  # revisions, within one request
-READ_SIZE = 256 * 1024  # bytes of a file's text at once
+READ_SIZE = 512 * 1024  # bytes of a file's text at once
 
 
 class Kind(IntEnum):
@@ -22,8 +21,10 @@ class Kind(IntEnum):
     UNKNOWN = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Stat:
+KINDS = tuple(Kind)
+
+
+class Stat(NamedTuple):
     """`time` is microseconds since 1970, None where the revision says none."""
 
     kind: Kind
@@ -72,7 +73,13 @@ class Node:
         """The revision where this node came to be at this very path; else `default`: what was
         copied with its folder was made under another name.
         """
-        return self.created_rev() if self.created_path() == self.path else default
+        path, revision = ffi.new("const char **"), ffi.new("svn_revnum_t *")
+        with Pool(self.session.pool) as pool:
+            check(lib.svn_fs_node_created_path(path, self.root, self.path, pool.handle))
+            if text(path[0]) != self.path:
+                return default
+            check(lib.svn_fs_node_created_rev(revision, self.root, self.path, pool.handle))
+        return int(revision[0])
 
     def props(self) -> dict[bytes, bytes]:
         out = ffi.new("apr_hash_t **")
@@ -135,11 +142,11 @@ class Node:
 
 def read_stat(dirent: Any) -> Stat:
     return Stat(
-        Kind(dirent.kind),
-        int(dirent.size),
+        KINDS[dirent.kind],
+        dirent.size,
         bool(dirent.has_props),
-        int(dirent.created_rev),
-        int(dirent.time) or None,
+        dirent.created_rev,
+        dirent.time or None,
         text(dirent.last_author),
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from trunkline.errors import PeerError
 from trunkline.svn.dav.dates import format_iso
 from trunkline.svn.dav.exchange import Exchange
@@ -64,21 +66,24 @@ class Fields:
         self.more = self.size or self.props or self.rev or self.date or self.author
 
     def item(self, path: bytes, stat: Stat) -> bytes:
-        kind = b"dir" if stat.kind is Kind.DIR else b"file"
-        attributes = [b' node-kind="%s"' % kind]
+        start = b'<S:item node-kind="%s"' % (b"dir" if stat.kind is Kind.DIR else b"file")
         if self.size:
-            attributes.append(b' size="%d"' % stat.size)
+            start += b' size="%d"' % stat.size
         if self.props:
-            attributes.append(b' has-props="%s"' % (b"true" if stat.has_props else b"false"))
+            start += b' has-props="%s"' % (b"true" if stat.has_props else b"false")
         if self.rev:
-            attributes.append(b' created-rev="%d"' % stat.created_rev)
+            start += b' created-rev="%d"' % stat.created_rev
         if self.date and stat.time:
-            attributes.append(b' date="%s"' % format_iso(stat.time))
+            start += b' date="%s"' % format_iso(stat.time)
         author = b""
         if self.author and stat.author is not None:
-            name = filtered(stat.author)
-            author = b"<D:creator-displayname>%s</D:creator-displayname>" % name
-        return b"<S:item%s>%s%s</S:item>\n" % (b"".join(attributes), escape(path), author)
+            author = format_author(stat.author)
+        return b"%s>%s%s</S:item>\n" % (start, escape(path), author)
+
+
+@lru_cache(maxsize=1024)
+def format_author(name: bytes) -> bytes:
+    return b"<D:creator-displayname>%s</D:creator-displayname>" % filtered(name)
 
 
 def mergeinfo_report(exchange: Exchange, root: Element) -> Answer:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from trunkline.errors import PeerError
@@ -23,9 +24,12 @@ from trunkline.svn.repository import error as codes
 from trunkline.svn.repository.editor import SvndiffWriter
 from trunkline.svn.repository.error import SvnError
 from trunkline.svn.repository.nodes import node_at
+from trunkline.svn.repository.sizes import usual_size
 from trunkline.svn.repository.update import DEPTHS, Report, Wish
 
 NO = b"no"
+# Bytes of a file, usually: from there on a request for each is cheaper than base64 for all.
+LARGE = 128 * 1024
 
 
 @dataclass
@@ -88,26 +92,29 @@ class Reader:
             raise PeerError("update-report: an entry without a revision")
         link = one.attr("linkpath")
         path = clean_relative(one.text)
-        report = self._begun()
+        starts_empty = one.attrs.get("start-empty") is not None
+        report = self._begun(gets_all=starts_empty and not path and link is None)
         if link is not None and self._editor is not None:
             self._editor.link(path, b"/" + relative(link))
         report.set_path(
             path,
             int(revision),
             read_depth(one.attr("depth"), DEPTHS[b"infinity"]),
-            one.attrs.get("start-empty") is not None,
+            starts_empty,
             one.attr("lock-token"),
             None if link is None else b"/" + relative(link),
         )
 
-    def _begun(self) -> Report:
+    def _begun(self, gets_all: bool = False) -> Report:
+        """`gets_all`: the first entry says that the client has nothing yet."""
         if self._report is None:
-            wish, manner = self._read_head()
+            wish = self._read_wish()
+            manner = self._manner(wish, gets_all)
             self._editor = Writer(self._exchange, wish, manner)
             self._report = Report(self._exchange.session, wish, self._editor)
         return self._report
 
-    def _read_head(self) -> tuple[Wish, Manner]:
+    def _read_wish(self) -> Wish:
         head, exchange = self._head, self._exchange
         base = exchange.request.base
         if "src-path" not in head:
@@ -122,7 +129,7 @@ class Reader:
             revision = int(head["target-revision"]) if head["target-revision"].isdigit() else -1
         check_revision(revision, exchange.youngest)
         default = DEPTHS[b"files"] if head.get("recursive") == NO else DEPTHS[b"infinity"]
-        wish = Wish(
+        return Wish(
             revision=revision,
             anchor=anchor,
             target=target,
@@ -132,14 +139,20 @@ class Reader:
             ignore_ancestry=head.get("ignore-ancestry", NO) != NO,
             with_copyfrom=head.get("send-copyfrom-args", NO) != NO,
         )
-        return wish, self._manner()
 
-    def _manner(self) -> Manner:
+    def _manner(self, wish: Wish, gets_all: bool) -> Manner:
         exchange = self._exchange
-        wants_all = self._root is not None and self._root.attrs.get("send-all") == "true"
+        sends_all = (
+            self._root is not None
+            and self._root.attrs.get("send-all") == "true"
+            and exchange.served.bulk != b"Off"
+        )
+        if sends_all and gets_all and exchange.served.bulk == b"Prefer":
+            top = join(wish.anchor, wish.target) if wish.other is None else wish.other
+            sends_all = usual_size(exchange.session, wish.revision, top) < LARGE
         accepted = exchange.request.header(b"accept-encoding")
         return Manner(
-            send_all=wants_all and exchange.served.bulk != b"Off",
+            send_all=sends_all,
             inline_props=self._head.get("include-props", NO) != NO,
             version=accepted_version(accepted, exchange.served.compression) or 0,
             level=exchange.served.compression,
@@ -308,8 +321,11 @@ class Writer:
         manner = self._manner
         if self._is_added and not (manner.send_all or manner.inline_props):
             return  # the client fetches all properties of what is new
+        if name.startswith(b"svn:entry:"):
+            self.output.write(set_entry_prop(name, value))
+            return
         self.output.write(set_prop(name, value))
-        if not (manner.send_all or manner.inline_props) and not name.startswith(b"svn:entry:"):
+        if not (manner.send_all or manner.inline_props):
             self._has_changed_props = True
 
     def apply_text(self, base_checksum: bytes | None) -> SvndiffWriter | None:
@@ -342,6 +358,12 @@ class Writer:
 
     def close_edit(self) -> None:
         pass
+
+
+@lru_cache(maxsize=1024)
+def set_entry_prop(name: bytes, value: bytes | None) -> bytes:
+    """Revisions, dates and authors come again and again."""
+    return set_prop(name, value)
 
 
 def set_prop(name: bytes, value: bytes | None) -> bytes:
