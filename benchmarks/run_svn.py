@@ -20,13 +20,16 @@ from benchmarks.run import PEERS, Round, machine
 from benchmarks.svn_cases import CASES, WRITTEN, Case, Figures, scratch_folder, svn, throw_away
 from benchmarks.svn_dataset import build
 
+WARM = (("info",), ("log", "-v", "-l1"), ("list",))
+
 
 def measure(case: Case, peer: str, repository: Path, copies: Path) -> Figures:
-    """One round on a fresh server, after one small request so that start-up isn't counted."""
+    """One round on a fresh server, after a few small ones so that start-up isn't counted."""
     scratch = scratch_folder(copies, repository)
     server = svn_servers.start(peer, repository)
     try:
-        svn(scratch, "info", server.url)
+        for words in WARM:
+            svn(scratch, *words, server.url)
         figures = case.run(server, scratch)
         figures["server_peak_bytes"] = server.peak_bytes()
     finally:

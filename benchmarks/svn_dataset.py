@@ -111,9 +111,8 @@ def many() -> Iterator[bytes]:
 
 def large() -> Iterator[bytes]:
     """One file that nothing makes shorter."""
-    blocks = lambda: large_blocks(random.Random(SEED))  # noqa: E731
     digest = md5(usedforsecurity=False)
-    for block in blocks():
+    for block in large_blocks():
         digest.update(block)
     yield format_revision(1, "a large file")
     yield format_folder("trunk")
@@ -122,11 +121,12 @@ def large() -> Iterator[bytes]:
         f"Text-content-length: {LARGE_BYTES}\nText-content-md5: {digest.hexdigest()}\n"
         f"Content-length: {LARGE_BYTES}\n\n"
     ).encode()
-    yield from blocks()
+    yield from large_blocks()
     yield b"\n\n"
 
 
-def large_blocks(dice: random.Random) -> Iterator[bytes]:
+def large_blocks() -> Iterator[bytes]:
+    dice = random.Random(SEED)
     for _ in range(LARGE_BYTES // LARGE_BLOCK):
         yield dice.randbytes(LARGE_BLOCK)
 

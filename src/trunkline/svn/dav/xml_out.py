@@ -8,6 +8,7 @@ from base64 import b64encode
 from trunkline.svn.dav.names import DAV, NS_CUSTOM, NS_SVN
 
 NOT_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\xef\xbf[\xbe\xbf]")
+PLAIN = re.compile(rb"[\t\n -%'-;=?-~]*")  # what needs no look: most values
 SPECIAL_TEXT = re.compile(rb"[&<>\r]")
 SPECIAL_ATTR = re.compile(rb"[&<>\"'\r\n\t]")
 ESCAPES = {
@@ -37,6 +38,8 @@ def quote_attr(text: bytes) -> bytes:
 
 def is_safe(value: bytes) -> bool:
     """Whether XML can hold it as it is."""
+    if PLAIN.fullmatch(value):
+        return True
     if NOT_XML.search(value):
         return False
     try:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from trunkline.svn.repository.editor import SvndiffWriter, write_svndiff_to
 from trunkline.svn.repository.library import Pool, callback, check, ffi, lib
-from trunkline.svn.repository.nodes import Kind
+from trunkline.svn.repository.nodes import KINDS, Kind
 from trunkline.svn.repository.session import Session
 from trunkline.svn.repository.values import named_properties, properties, string, text, text_array
 
@@ -16,8 +16,7 @@ CHANGES = ("modify", "add", "delete", "replace", "reset")
 TRISTATE_TRUE = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     kind: str
     node_kind: Kind
     path: bytes
@@ -27,8 +26,7 @@ class Change:
     source_rev: int
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """`revision` -1 ends a group of merged revisions; `revprops` as asked for."""
 
     revision: int
@@ -65,12 +63,12 @@ def _change(baton: Any, change: Any, _pool: Any) -> None:
     ffi.from_handle(baton).change(
         Change(
             CHANGES[change.change_kind],
-            Kind(change.node_kind),
+            KINDS[change.node_kind],
             ffi.buffer(change.path.data, change.path.len)[:],
             bool(change.text_mod),
             bool(change.prop_mod),
             text(change.copyfrom_path) if known else None,
-            int(change.copyfrom_rev) if known else -1,
+            change.copyfrom_rev if known else -1,
         )
     )
 
@@ -85,7 +83,7 @@ def _entry(baton: Any, entry: Any, _pool: Any) -> None:
         listener.pool.clear()
     listener.entry(
         Entry(
-            int(entry.revision),
+            entry.revision,
             revprops,
             bool(entry.has_children),
             bool(entry.subtractive_merge),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable
+from functools import lru_cache
 
 from trunkline.errors import PeerError
 from trunkline.svn.dav.exchange import Exchange
@@ -13,7 +14,7 @@ from trunkline.svn.dav.reports.arguments import number, own_path, revision
 from trunkline.svn.dav.request import Answer
 from trunkline.svn.dav.url import join
 from trunkline.svn.dav.xml_in import Element
-from trunkline.svn.dav.xml_out import escape, is_safe, printable, quote_attr
+from trunkline.svn.dav.xml_out import PLAIN, escape, is_safe, printable, quote_attr
 from trunkline.svn.repository.log import Change, Entry, Listener, LogWish, read_log
 from trunkline.svn.repository.nodes import Kind
 
@@ -114,14 +115,21 @@ class Writer:
             self._output.flush()
 
     def _revprop(self, name: bytes, value: bytes) -> bytes:
-        tag = TAGS.get(name)
-        start = tag or b'S:revprop name="%s"' % quote_attr(name)
-        end = tag or b"S:revprop"
+        start, end = tags(name)
+        if PLAIN.fullmatch(value):
+            return b"<%s>%s</%s>\n" % (start, value, end)
         if is_safe(value):
             return b"<%s>%s</%s>\n" % (start, escape(value), end)
         if self._is_binary:
             return b'<%s encoding="base64">%s</%s>\n' % (start, b64encode(value), end)
         return b"<%s>%s</%s>\n" % (start, printable(value), end)
+
+
+@lru_cache(maxsize=64)
+def tags(name: bytes) -> tuple[bytes, bytes]:
+    """What is within the brackets of a revision property, at its start and at its end."""
+    tag = TAGS.get(name)
+    return tag or b'S:revprop name="%s"' % quote_attr(name), tag or b"S:revprop"
 
 
 NAMES = {
