@@ -26,7 +26,7 @@ WARM = (("info",), ("log", "-v", "-l1"), ("list",))
 def measure(case: Case, peer: str, repository: Path, copies: Path) -> Figures:
     """One round on a fresh server, after a few small ones so that start-up isn't counted."""
     scratch = scratch_folder(copies, repository)
-    server = svn_servers.start(peer, repository)
+    server = svn_servers.start(peer, repository, case.is_wide)
     try:
         for words in WARM:
             svn(scratch, *words, server.url)

@@ -18,6 +18,7 @@ from benchmarks.process import Server
 
 Figures = dict[str, float]
 CLIENTS = 8
+IN_A_ROW = 3
 BLOCK = 1 << 20
 # Where clients write: what a disk costs would hide what servers do.
 MEMORY = Path("/dev/shm")
@@ -38,13 +39,16 @@ Run = Callable[[Server, Scratch], Figures]
 
 @dataclass(frozen=True)
 class Case:
-    """`most` is what ours may take of the stock server's wall time."""
+    """`most` is what ours may take of the stock server's wall time. `is_wide`: as many workers as
+    Trunkline has by default, not one.
+    """
 
     name: str
     title: str
     dataset: str
     run: Run
     most: float = 1.0
+    is_wide: bool = False
 
 
 def svn(scratch: Scratch, *arguments: str) -> bytes:
@@ -106,29 +110,40 @@ def same(scratch: Scratch, found: str) -> None:
     assert kept.read_text() == found, "the trees differ"
 
 
+def quickest(server: Server, work: Callable[[], object], prepare: Callable[[], object]) -> Figures:
+    """Of a few in a row: what is short is soon disturbed."""
+    found = []
+    for _ in range(IN_A_ROW):
+        prepare()
+        found.append(timed(server, work))
+    return min(found, key=lambda figures: figures["wall_s"])
+
+
 def update(server: Server, scratch: Scratch) -> Figures:
     """From r1 to r2, which changes one file."""
-    copy = scratch.copies / "update"
-    if copy.exists():
-        svn(scratch, "relocate", f"{server.url}trunk", str(copy))
-        svn(scratch, "update", "-q", "-r1", str(copy))
+    copy = str(scratch.copies / "update")
+    if Path(copy).exists():
+        svn(scratch, "relocate", f"{server.url}trunk", copy)
     else:
-        svn(scratch, "checkout", "-q", "-r1", f"{server.url}trunk", str(copy))
-    return timed(server, lambda: svn(scratch, "update", "-q", str(copy)))
+        svn(scratch, "checkout", "-q", f"{server.url}trunk", copy)
+    return quickest(
+        server,
+        lambda: svn(scratch, "update", "-q", copy),
+        lambda: svn(scratch, "update", "-q", "-r1", copy),
+    )
 
 
 def says(*arguments: str, below: str = "trunk") -> Run:
     """What it says must be the same from both servers."""
 
     def run(server: Server, scratch: Scratch) -> Figures:
-        said = []
-        figures = timed(
-            server, lambda: said.append(svn(scratch, *arguments, f"{server.url}{below}"))
-        )
+        said: list[bytes] = []
+        url = f"{server.url}{below}"
+        figures = quickest(server, lambda: said.append(svn(scratch, *arguments, url)), lambda: None)
         kept = scratch.copies / ("-".join(arguments) + ".said")
         if not kept.exists():
             kept.write_bytes(said[0])
-        assert kept.read_bytes() == said[0], "the clients say different things"
+        assert {kept.read_bytes()} == set(said), "the clients say different things"
         return figures
 
     return run
@@ -166,7 +181,9 @@ CASES = {
             "history",
             says("blame", below="trunk/blamed.txt"),
         ),
-        Case("at-once", f"{CLIENTS} exports of 10,000 files at once", "many", at_once),
+        Case(
+            "at-once", f"{CLIENTS} exports of 10,000 files at once", "many", at_once, is_wide=True
+        ),
     )
 }
 

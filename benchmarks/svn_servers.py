@@ -45,20 +45,20 @@ def apache_command(repository: Path, port: int, folder: Path) -> list[str]:
     return ["apache2", "-DFOREGROUND", "-f", str(configuration)]
 
 
-def trunkline_command(repository: Path, port: int) -> list[str]:
-    listen = ["--listen", f"127.0.0.1:{port}", "--workers", "1"]
-    return [bin_path("trunkline"), "serve", str(repository), *listen]
+def trunkline_command(repository: Path, port: int, is_wide: bool) -> list[str]:
+    options = ["--listen", f"127.0.0.1:{port}", *([] if is_wide else ["--workers", "1"])]
+    return [bin_path("trunkline"), "serve", str(repository), *options]
 
 
-def start(name: str, repository: Path) -> Server:
-    """`name` is "stock" or "trunkline". As they are when nobody sets anything; one worker process
-    of Trunkline's, so that memory compares.
+def start(name: str, repository: Path, is_wide: bool = False) -> Server:
+    """`name` is "stock" or "trunkline". As they are when nobody sets anything, but Trunkline with
+    one worker process unless `is_wide`.
     """
     port, folder = free_port(), TemporaryDirectory(prefix="trunkline-bench-")
     if name == "stock":
         command = apache_command(repository, port, Path(folder.name))
     else:
-        command = trunkline_command(repository, port)
+        command = trunkline_command(repository, port, is_wide)
     process = subprocess.Popen(
         command,
         env={**os.environ, "LC_ALL": "C.UTF-8"},

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from benchmarks import report_svn
 from benchmarks.dataset import build, run_hg
 from benchmarks.report import RESULTS, ROOT, put_summary, render
 
@@ -16,6 +17,12 @@ from benchmarks.report import RESULTS, ROOT, put_summary, render
 def test_document_is_what_the_kept_rounds_give(name: str) -> None:
     texts = render(json.loads(RESULTS.read_text()))
     assert (ROOT / name).read_text() == texts[name], "run: python -m benchmarks.report"
+
+
+@pytest.mark.parametrize("name", ["docs/benchmarks-svn.md", "docs/benchmarks-svn.svg"])
+def test_svn_document_is_what_the_kept_rounds_give(name: str) -> None:
+    texts = report_svn.render(json.loads(report_svn.RESULTS.read_text()))
+    assert (ROOT / name).read_text() == texts[name], "run: python -m benchmarks.report_svn"
 
 
 def test_readme_table_is_what_the_kept_rounds_give() -> None:
