@@ -5,7 +5,7 @@ from base64 import b64decode
 import pytest
 
 from trunkline.svn.dav.pushed import Output
-from trunkline.svn.dav.svndiff import Base64Writer, accepted_version
+from trunkline.svn.dav.svndiff import BASE64_BLOCK, Base64Writer, accepted_version
 
 STOCK = b"gzip,svndiff1;q=0.9,svndiff2;q=0.8,svndiff;q=0.7"
 NEAR = b"gzip,svndiff2;q=0.9,svndiff1;q=0.8,svndiff;q=0.7"
@@ -31,7 +31,7 @@ def test_version_is_chosen(accept: bytes, level: int, version: int | None) -> No
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 100])
 def test_base64_is_whole_whatever_the_blocks(size: int) -> None:
-    data = bytes(range(256))
+    data = bytes(range(256)) * (BASE64_BLOCK // 200)  # a block, and more
     got: list[bytes] = []
     output, ended = Output(got.append), []
     writer = Base64Writer(output, 1, 5, lambda: ended.append(True))
