@@ -25,6 +25,7 @@ FOLDERS = (
     "trunkline.cli",
     "trunkline.http",
     "trunkline.web",
+    "trunkline.bundles",
     "trunkline.spool",
     "trunkline.hg.wire",
     "trunkline.hg.bundle",

@@ -6,8 +6,10 @@ import os
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta, Struct, field
+from msgspec import Struct, field
 
+from trunkline.config.bundles import Bundles, BundleStore, check_public_url
+from trunkline.config.fields import unit, words
 from trunkline.config.mistakes import explain
 from trunkline.config.proxies import Proxies
 from trunkline.errors import SettingsError
@@ -19,14 +21,6 @@ GiB = 1024 * MiB
 
 WORKERS_LIMIT = 1024  # processes
 REQUEST_LINE_LIMIT = 65_534  # bytes of path and query together, of the HTTP library
-
-
-def unit(name: str, text: str, ge: int = 0, le: int | None = None) -> Meta:
-    return Meta(ge=ge, le=le, description=text, extra={"unit": name})
-
-
-def words(text: str) -> Meta:
-    return Meta(description=text, extra={"unit": ""})
 
 
 class Server(Struct, frozen=True, forbid_unknown_fields=True):
@@ -95,6 +89,14 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True):
             ge=1,
         ),
     ] = 64 * MiB
+    public_url: Annotated[
+        str,
+        words(
+            "Where clients find `/`, such as `https://www.example.org/hg`, for the URLs of clone "
+            "bundles. Without it: `web.baseurl`, or what the client calls us, for which a trusted "
+            "proxy must pass `Host` or `X-Forwarded-Host` on."
+        ),
+    ] = ""
     stop_seconds: Annotated[
         int,
         unit("seconds", "SIGTERM and SIGINT let running replies go on for so long.", ge=1),
@@ -111,6 +113,7 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         Proxies(self.trusted_proxies)
+        check_public_url("public_url", self.public_url)
 
 
 class Index(Struct, frozen=True, forbid_unknown_fields=True):
@@ -337,6 +340,8 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     index: Index = field(default_factory=Index)
     limits: Limits = field(default_factory=Limits)
     spool: Spool = field(default_factory=Spool)
+    bundles: Bundles = field(default_factory=Bundles)
+    bundle_store: BundleStore = field(default_factory=BundleStore)
     log: Log = field(default_factory=Log)
 
 
@@ -357,7 +362,10 @@ def read_settings(path: str) -> Settings:
     spool = settings.spool
     if spool.path:
         spool = msgspec.structs.replace(spool, path=beside(folder, spool.path))
-    return msgspec.structs.replace(settings, paths=paths, log=log, spool=spool)
+    bundles = settings.bundles
+    if bundles.path:
+        bundles = msgspec.structs.replace(bundles, path=beside(folder, bundles.path))
+    return msgspec.structs.replace(settings, paths=paths, log=log, spool=spool, bundles=bundles)
 
 
 def beside_unless_stderr(folder: str, log: Log) -> str:

@@ -35,6 +35,7 @@ from trunkline.http.send import Begun, BrokenReply, Sent, send_stream, send_whol
 from trunkline.http.spooled import Spooled
 from trunkline.http.threads import Lane, Threads
 from trunkline.http.visit import Scope, Visit, describe, read_visit
+from trunkline.http.whole_files import WholeFiles
 from trunkline.reply import Bytes, Span, Stream
 from trunkline.work import Work
 
@@ -80,6 +81,7 @@ class App:
         self._push_threads: Threads | None = None
         self._page_threads: Threads | None = None
         self._spooled: Spooled | None = None
+        self._files: WholeFiles | None = None
         self._pushes = 0
         self._running: dict[int, tuple[Line, float]] = {}  # and when it began
         self._streams: dict[int, Sent] = {}  # by the same key
@@ -113,6 +115,7 @@ class App:
         self._push_threads = Threads(server.push_threads, "push")
         self._page_threads = Threads(server.page_threads, "page")
         self._spooled = Spooled(self._settings.spool)
+        self._files = WholeFiles(self._door.shelf_folder)
         self._threads.run(self._door.warm)
         if self._ready is not None:
             self._ready()
@@ -137,11 +140,12 @@ class App:
 
     def close_threads(self) -> None:
         kinds = (self._threads, self._bridge_threads, self._push_threads, self._page_threads)
-        for threads in kinds:
+        for threads in (*kinds, self._files):
             if threads is not None:
                 threads.close()
         if self._spooled is not None:
             self._spooled.close()
+        self._door.close()
 
     # -- one request
 
@@ -235,8 +239,11 @@ class App:
         return await attend(self._bridge_threads.lane(guest), body, self._work, errand)
 
     async def _from_spool(self, made: Made, errand: Errand, body: RequestBody) -> Made:
-        """Of a stream that wasn't begun. Raises: ClientGone, PeerError, StoreError."""
+        """Of a file, or a stream that wasn't begun. Raises: ClientGone, PeerError, StoreError."""
         stream = made.answer.body
+        if isinstance(stream, Span) and errand.visit.method != "HEAD":
+            assert self._files is not None
+            return replace(made, begun=await self._files.begin(stream))
         if (
             made.begun is not None
             or errand.visit.method == "HEAD"
@@ -293,6 +300,8 @@ class App:
             answer = self._door.answer(errand)
             if isinstance(answer.body, Stream) and self._spooled.takes(answer.body):
                 return Made(answer)
+            if isinstance(answer.body, Span) and errand.visit.method != "HEAD":
+                return Made(answer)
         except (Bridged, ClientGone):
             raise
         except Exception as error:
@@ -307,7 +316,7 @@ class App:
             if isinstance(body, Bytes):
                 return Made(answer)
             if isinstance(body, Span):
-                answer.headers.append((b"content-length", b"%d" % body.length))
+                answer.headers.append((b"content-length", b"%d" % body.size))
             blocks = body.blocks if isinstance(body, Stream) else read_span(body)
             pieces = Pieces(blocks, errand.work)
             if errand.visit.method == "HEAD":

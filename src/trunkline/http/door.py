@@ -21,10 +21,12 @@ from trunkline.hg.wire.served import Served
 from trunkline.hg.wire.state import State
 from trunkline.hg.wire.table import COMMANDS
 from trunkline.http.access import Refusal, why_not_pull, why_not_push, why_not_read
+from trunkline.http.bundling import Bundling
 from trunkline.http.catalogue import Catalogue
 from trunkline.http.failure import refuse, refuse_push, wants_page
 from trunkline.http.fresh import Fresh
 from trunkline.http.handles import Handles
+from trunkline.http.own_url import repository_url
 from trunkline.http.quick import Quick
 from trunkline.http.roots import Roots, mount_paths
 from trunkline.http.url_path import NOT_FOUND, parse_path
@@ -110,12 +112,21 @@ class Door:
         self._roots = roots or mount_paths(settings.paths)
         server = settings.server
         config = overrides(settings, self._roots)
-        self._handles = Handles(config, server.handles, server.handles_bytes)
+        self._bundling = Bundling(settings)
+        self._handles = Handles(config, server.handles, server.handles_bytes, self._bundling.shelf)
         self._catalogue = Catalogue(self._roots, settings.index, self._handles.config)
         self._quick = Quick()
         self._bridged: dict[tuple[str, ...], None] = {}  # names, the oldest first
         self._allow_anonymous = settings.allow_write == "anonymous"
         self.server_header = configured_server_header(settings)
+
+    @property
+    def shelf_folder(self) -> str:
+        """Of the clone bundles that we make; "" for none."""
+        return self._bundling.folder
+
+    def close(self) -> None:
+        self._bundling.close()
 
     def warm(self) -> None:
         """Do now what the first request would wait for. What fails will fail again for that."""
@@ -199,7 +210,7 @@ class Door:
         if refusal is not None:
             reply = self._refuse(refusal, visit, way)
         else:
-            request = read_request(errand, may_push=why_no_push is None)
+            request = read_request(errand, why_no_push is None, self._url(served, errand))
             if way.is_push:
                 reply = answer(served, request)
             else:
@@ -229,7 +240,17 @@ class Door:
             raise Bridged("it goes through the bridge")
         return state
 
+    def _url(self, served: Served, errand: Errand) -> str:
+        """Of the repository, as this client reaches it; "" where that can't be told."""
+        visit = errand.visit
+        base = self._settings.server.public_url
+        base = base or served.config.text("web", "baseurl", untrusted=True)
+        if not base and visit.reached_host:
+            base = f"{visit.scheme}://{visit.reached_host}"
+        return repository_url(base, errand.way.names)
+
     def _pull(self, way: Way, request: Request, state: State) -> Answer:
+        self._bundling.notice(state)
         kept = kept_answer(state, request)
         if kept is None:
             return answer(state.served, request, state)
@@ -292,7 +313,7 @@ class Door:
         return served.keep("server header", served.config, make)
 
 
-def read_request(errand: Errand, may_push: bool) -> Request:
+def read_request(errand: Errand, may_push: bool, url: str = "") -> Request:
     visit = errand.visit
     return Request(
         method=visit.method,
@@ -303,6 +324,7 @@ def read_request(errand: Errand, may_push: bool) -> Request:
         payload=errand.payload,
         address=visit.address,
         scheme=visit.scheme,
+        url=url,
         work=errand.work,
     )
 

@@ -8,6 +8,7 @@ from ipaddress import ip_address
 from typing import Any
 
 from trunkline.config.proxies import UNIX
+from trunkline.http.own_url import reached_host
 
 Scope = Mapping[str, Any]
 
@@ -23,6 +24,7 @@ class Visit:
     address: str
     scheme: str
     server: Sequence[Any] | None = None  # where it came in: host and port
+    reached_host: str = ""  # what the client calls us; "" where that can't be known
 
     @property
     def user_agent(self) -> str:
@@ -31,7 +33,8 @@ class Visit:
     @property
     def host(self) -> str:
         """What the client calls us; where it doesn't say, the address that it has reached."""
-        return self.headers.get(b"host", b"").decode("latin-1") or server_name(self.server)
+        named = self.reached_host or self.headers.get(b"host", b"").decode("latin-1")
+        return named or server_name(self.server)
 
 
 def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
@@ -39,12 +42,14 @@ def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
     client = scope.get("client")
     address = (client[0] if client else "") or UNIX
     scheme: str = scope["scheme"]
-    if address in trusted_proxies:
+    is_trusted = address in trusted_proxies
+    if is_trusted:
         address = forwarded_address(headers) or address
         scheme = forwarded_scheme(headers) or scheme
     raw_path = scope.get("raw_path") or scope["path"].encode("utf-8", "surrogateescape")
     query, server = scope["query_string"], scope.get("server")
-    return Visit(scope["method"], raw_path, query, headers, address, scheme, server)
+    host = reached_host(headers, is_trusted)
+    return Visit(scope["method"], raw_path, query, headers, address, scheme, server, host)
 
 
 def describe(visit: Visit) -> str:
