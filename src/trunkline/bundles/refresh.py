@@ -19,7 +19,7 @@ from trunkline.bundles.policy import count_public, wanted_kinds
 from trunkline.config.bundles import Bundles
 from trunkline.config.hgconfig import HgConfig
 from trunkline.errors import TrunklineError
-from trunkline.hg.bundle.bundle_file import Kind, bundle_spec
+from trunkline.hg.bundle.bundle_file import KINDS, Kind, bundle_spec
 from trunkline.hg.node import format_hex
 from trunkline.hg.store.snapshot import Snapshot
 from trunkline.hg.wire.shelf import Bundle, Edition, Listing, Shelf, is_sound, repository_id
@@ -114,6 +114,7 @@ class Refresh:
             if not bundles:
                 return None
             words = [format_hex(node).decode() for node in heads]
+            bundles.sort(key=lambda bundle: list(KINDS).index(bundle.kind))
             return Edition(words, count_public(snapshot), bundles, time.time())
         assert failure is not None
         raise failure

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import logging
-import os
 
 from trunkline.bundles.keeper import Keeper
 from trunkline.bundles.object_store import open_store
+from trunkline.bundles.place import bundles_folder
 from trunkline.config.settings import Settings
 from trunkline.errors import SettingsError
 from trunkline.hg.wire.shelf import Shelf
 from trunkline.hg.wire.state import State
-from trunkline.spool.place import default_folder
 
 log = logging.getLogger(__name__)
-
-
-def bundles_folder(settings: Settings) -> str:
-    """Beside the spool, unless it is set."""
-    if settings.bundles.path:
-        return settings.bundles.path
-    spool = settings.spool.path or default_folder(os.environ)
-    return f"{os.path.dirname(os.path.abspath(spool))}/bundles"
 
 
 class Bundling:
@@ -38,7 +29,7 @@ class Bundling:
             log.error("%s", error.text)
             store = None
         address = None if store is None else store.address
-        self.shelf = Shelf(os.path.realpath(bundles_folder(settings)), address)
+        self.shelf = Shelf(bundles_folder(settings), address)
         self._keeper = Keeper(settings.bundles, self.shelf, store)
 
     @property
