@@ -105,8 +105,9 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True):
         list[str],
         words(
             "Addresses of reverse proxies, or networks such as `10.0.0.0/8`. Only from these are "
-            "`X-Forwarded-For` (its last word) and `X-Forwarded-Proto` believed: for the log, for "
-            "`requests_per_address`, for hooks and for `web.push_ssl`. A proxy that comes in "
+            "`X-Forwarded-For` (its last word), `X-Forwarded-Proto` and `X-Forwarded-Host` (its "
+            "first one) believed: for the log, for `requests_per_address`, for hooks, for "
+            "`web.push_ssl` and for URLs of ours. A proxy that comes in "
             "through a unix socket is named `unix`."
         ),
     ] = field(default_factory=list)

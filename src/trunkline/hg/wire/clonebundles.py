@@ -10,16 +10,14 @@ from __future__ import annotations
 import os
 
 from trunkline.errors import PeerError, StoreError
-from trunkline.hg.bundle.uvarint import format_uvarint
 from trunkline.hg.store.links import READ, why
 from trunkline.hg.wire.arguments import Arguments
 from trunkline.hg.wire.bundle_manifest import parse_entry
 from trunkline.hg.wire.exchange import Exchange
-from trunkline.hg.wire.negotiate import MEDIA_TYPE_0_1
+from trunkline.hg.wire.file_reply import sized_file
 from trunkline.hg.wire.own_bundles import INLINE, find_own, own_lines
 from trunkline.hg.wire.replies import File, Text
 from trunkline.hg.wire.served import MANIFEST, Served
-from trunkline.reply import Span
 
 MANIFEST_LIMIT = 16 * 1024 * 1024  # bytes
 INLINE_SCHEME = b"peer-bundle-cache://"
@@ -106,15 +104,3 @@ def find_bundle(exchange: Exchange, arguments: Arguments) -> str:
     if not os.path.isfile(path):
         raise PeerError(f"clonebundle {shown} does not exist")
     return path
-
-
-def sized_file(path: str) -> File:
-    """Raises: StoreError."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as failure:
-        raise StoreError(f"can't be read: {why(failure)}", path) from failure
-    length = os.fstat(descriptor).st_size
-    os.close(descriptor)
-    headers = [(b"content-type", MEDIA_TYPE_0_1)]
-    return File(Span(path, 0, length, format_uvarint(length)), 200, headers)
