@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from typing import Final
+from typing import Final, TypeVar
 
 from trunkline.bundles.object_store import ObjectStore
 from trunkline.bundles.policy import is_due, is_large_enough, wanted_kinds
@@ -19,7 +19,11 @@ from trunkline.hg.wire.shelf import Shelf
 
 log = logging.getLogger(__name__)
 
+Value = TypeVar("Value")
+
 FAILED_SECONDS: Final = 600.0  # after a failure, before the same repository is tried again
+# A repository that stays as it is, is looked at again after this: a bundle of it may be gone.
+AGAIN_SECONDS: Final = 300.0
 KEPT_LIMIT: Final = 10_000  # repositories that are remembered
 CLOSE_SECONDS: Final = 2.0
 
@@ -41,13 +45,18 @@ class Keeper:
     def notice(self, served: Served, snapshot: Snapshot | None) -> None:
         """A request for it was answered from this state. Costs next to nothing."""
         root = served.root
-        if snapshot is None or self._seen.get(root) is snapshot or self._is_closed:
+        if snapshot is None or self._is_closed:
             return
+        if self._seen.get(root) is snapshot:
+            looked = self._looked.get(root)
+            if looked is None or time.monotonic() - looked < AGAIN_SECONDS:
+                return
         with self._changed:
             remember(self._seen, root, snapshot)
             if root not in self._waiting:
-                begin = self._looked.get(root, 0.0) + self._settings.check_seconds
-                self._waiting[root] = begin, served
+                looked = self._looked.get(root)
+                wait = 0.0 if looked is None else looked + self._settings.check_seconds
+                self._waiting[root] = wait, served
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="bundles", daemon=True)
                 self._thread.start()
@@ -106,6 +115,7 @@ class Keeper:
         kinds = wanted_kinds(self._settings, snapshot, served.config)
         edition = self._shelf.listing(served.root).newest
         if not is_due(self._settings, self._shelf, edition, snapshot, kinds):
+            self._refresh.store_again(served.root)
             return
 
         def take() -> Snapshot:
@@ -127,12 +137,8 @@ class Keeper:
         self._refresh.close()
 
 
-def remember(
-    kept: OrderedDict[str, object] | OrderedDict[str, float] | OrderedDict[str, Snapshot],
-    root: str,
-    value: object,
-) -> None:
-    kept[root] = value  # type: ignore[assignment]
+def remember(kept: OrderedDict[str, Value], root: str, value: Value) -> None:
+    kept[root] = value
     kept.move_to_end(root)
     if len(kept) > KEPT_LIMIT:
         kept.popitem(last=False)

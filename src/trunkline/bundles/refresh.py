@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from msgspec.structs import replace
+
 from trunkline.bundles.maker import MAKER, public_heads, write_order
 from trunkline.bundles.object_store import ObjectStore
 from trunkline.bundles.policy import count_public, wanted_kinds
@@ -28,7 +30,7 @@ from trunkline.spool.desk import Desk
 from trunkline.spool.order import Outcome, Terms
 from trunkline.spool.place import FILE_MODE, Place, open_place
 from trunkline.spool.reading import Look, open_reading
-from trunkline.spool.room import Limits, list_entries, remove
+from trunkline.spool.room import Limits, list_entries, make_room, remove
 
 BUILDERS: Final = 1  # at a time, on one machine
 QUEUE: Final = 1000
@@ -72,7 +74,9 @@ class Refresh:
         self._shelf = shelf
         self._store = store
         self._progress = progress
-        self._desk = Desk(bundle_terms(settings, shelf.folder))
+        terms = bundle_terms(settings, shelf.folder)
+        self._limits = terms.limits
+        self._desk = Desk(terms)
         self.is_stopped = False
 
     def run(self, subject: Subject) -> Edition | None:
@@ -123,6 +127,8 @@ class Refresh:
         """Its size. Raises: NotMade, OSError."""
         reading = open_reading(place, order.name)
         if reading is None:
+            if not make_room(place, self._limits, order.size):
+                raise NotMade("no room within the limits of [bundles]")
             outcome = self._desk.call(order)
             if outcome not in (Outcome.CLAIMED, Outcome.TAKEN):
                 raise NotMade(f"a {kind.name} bundle: {outcome.value}")
@@ -165,6 +171,18 @@ class Refresh:
         if self._store is not None:
             gone = keys_of(before) - keys_of(listing.editions)
             self._store.delete(sorted(gone))
+
+    def store_again(self, root: str) -> None:
+        """What the object store hasn't taken the last time. Raises: StoreError, OSError."""
+        listing = self._shelf.listing(root)
+        newest = listing.newest
+        if self._store is None or newest is None or all(each.key for each in newest.bundles):
+            return
+        with alone(open_place(self._shelf.folder), root) as is_alone:
+            if is_alone:
+                bundles = [each if each.key else self._stored(each) for each in newest.bundles]
+                edition = replace(newest, bundles=bundles)
+                self._shelf.write(root, Listing([edition, *listing.editions[1:]]))
 
     def clear(self, root: str) -> Listing:
         """No bundles of this repository any more; what there were. Raises: StoreError, OSError."""

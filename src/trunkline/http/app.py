@@ -42,6 +42,7 @@ from trunkline.work import Work
 HTTP_1_0 = ("1.0", "1")  # as ASGI has it, and as Granian has it
 # The HTTP library doesn't say which. One that is gone doesn't read it.
 CUT_BODY = "the request's body is malformed, or ends too early"
+NOT_MODIFIED = 304
 ATTEND_SECONDS = 0.2  # of work, before its client is watched
 
 
@@ -241,7 +242,7 @@ class App:
     async def _from_spool(self, made: Made, errand: Errand, body: RequestBody) -> Made:
         """Of a file, or a stream that wasn't begun. Raises: ClientGone, PeerError, StoreError."""
         stream = made.answer.body
-        if isinstance(stream, Span) and errand.visit.method != "HEAD":
+        if isinstance(stream, Span) and not is_head_alone(errand, made.answer):
             assert self._files is not None
             return replace(made, begun=await self._files.begin(stream))
         if (
@@ -300,7 +301,7 @@ class App:
             answer = self._door.answer(errand)
             if isinstance(answer.body, Stream) and self._spooled.takes(answer.body):
                 return Made(answer)
-            if isinstance(answer.body, Span) and errand.visit.method != "HEAD":
+            if isinstance(answer.body, Span) and not is_head_alone(errand, answer):
                 return Made(answer)
         except (Bridged, ClientGone):
             raise
@@ -319,7 +320,7 @@ class App:
                 answer.headers.append((b"content-length", b"%d" % body.size))
             blocks = body.blocks if isinstance(body, Stream) else read_span(body)
             pieces = Pieces(blocks, errand.work)
-            if errand.visit.method == "HEAD":
+            if is_head_alone(errand, answer):
                 pieces.close()
                 return Made(answer)
             return Made(answer, Begun(pieces, pieces.pull()))
@@ -372,6 +373,11 @@ class App:
         if sent.is_gone:
             line.outcome = "gone"
             raise BrokenReply
+
+
+def is_head_alone(errand: Errand, answer: Answer) -> bool:
+    """What is sent tells of a body, and has none. Source: RFC 9110, sections 9.3.2 and 15.4.5."""
+    return errand.visit.method == "HEAD" or answer.status == NOT_MODIFIED
 
 
 async def attend(

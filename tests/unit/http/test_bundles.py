@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,21 +17,24 @@ from trunkline.config.settings import Log, Server, Settings, Spool
 from trunkline.hg.bundle.bundle_file import KINDS
 from trunkline.hg.stock.configuration import close_readers, read_config
 from trunkline.hg.store.repository import Repository
-from trunkline.hg.wire.shelf import Edition, Shelf
+from trunkline.hg.wire.shelf import Edition, Listing, Shelf, repository_id
 from trunkline.http.app import App
 
 FILE = b"cmd=trunkline_bundle&name="
-PUBLIC = "[phases]\nnew-commit = public\n"
 
 
 class Made:
     """A repository with bundles, and how it is served."""
 
-    def __init__(self, folder: Path) -> None:
-        self.repository = new(folder / "r")
-        commit(self.repository, "a", b"1\n" * 5000, "one")
-        commit(self.repository, "a", b"2\n" * 5000, "two")
-        run(self.repository, "phase", "-q", "--public", "tip")
+    def __init__(self, folder: Path, source: Path | None = None) -> None:
+        self.repository = folder / "r"
+        if source is not None:
+            shutil.copytree(source, self.repository)
+        else:
+            new(self.repository)
+            commit(self.repository, "a", b"1\n" * 5000, "one")
+            commit(self.repository, "a", b"2\n" * 5000, "two")
+            run(self.repository, "phase", "-q", "--public", "tip")
         self.bundles = Bundles(make="always", path=str(folder / "bundles"), free_bytes=0)
         self.settings = Settings(
             log=Log(access=""), bundles=self.bundles, spool=Spool(path=str(folder / "spool"))
@@ -80,11 +84,18 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Iterator[Made]:
-    made = Made(tmp_path)
-    made.make()
-    yield made
-    close_readers()
+def own(made: Made, tmp_path: Path) -> Made:
+    """The same, to be changed."""
+    copy = Made(tmp_path, made.repository)
+    root, new_root = str(made.repository), str(copy.repository)
+    Path(copy.shelf.folder).mkdir(mode=0o700)
+    bundles = []
+    for bundle in made.edition.bundles:
+        name = bundle.name.replace(repository_id(root), repository_id(new_root))
+        bundles.append(replace(bundle, name=name))
+        shutil.copy2(made.shelf.path(bundle), copy.shelf.path(bundles[-1]))
+    copy.shelf.write(new_root, Listing([replace(made.edition, bundles=bundles)]))
+    return copy
 
 
 def manifest(app: App, *headers: tuple[bytes, bytes], command: str = "clonebundles") -> list[bytes]:
@@ -188,7 +199,9 @@ def test_part_of_a_file(made: Made) -> None:
     assert fetch(made.app(), name, range="bytes=0-1", if_range='"other"').body == data
     tag = f'"{name}"'
     assert fetch(made.app(), name, range="bytes=0-1", if_range=tag).body == data[:2]
-    assert fetch(made.app(), name, if_none_match=tag).status == 304
+    same = fetch(made.app(), name, if_none_match=tag)
+    assert (same.status, same.body) == (304, b"")
+    assert same.header(b"content-length") == b"%d" % size  # RFC 9110, section 8.6
 
 
 def test_inline_form_is_length_and_bytes(made: Made) -> None:

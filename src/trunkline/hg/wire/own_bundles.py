@@ -103,6 +103,8 @@ def bundle_reply(exchange: Exchange, arguments: Arguments) -> File:
     headers = [(b"etag", etag), (b"accept-ranges", b"bytes")]
     if asked.status in (206, 416):
         headers.append((b"content-range", content_range(asked, found.size)))
+    if asked.status == 304:
+        return File(Span(found.path, 0, found.size), asked.status, headers)
     if asked.status not in (200, 206):
         return File(Bytes(b""), asked.status, headers)
     headers += [
