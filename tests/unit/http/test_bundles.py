@@ -2,76 +2,22 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.unit.http.conftest import commit, new, run
+from tests.unit.bundles.making import Made, copy_of
+from tests.unit.http.conftest import commit, run
 from tests.unit.http.driving import Client, Reply, ask, get, make_app
 
-from trunkline.bundles.refresh import Refresh, Subject
 from trunkline.config.bundles import Bundles
-from trunkline.config.settings import Log, Server, Settings, Spool
+from trunkline.config.settings import Server
 from trunkline.hg.bundle.bundle_file import KINDS
-from trunkline.hg.stock.configuration import close_readers, read_config
-from trunkline.hg.store.repository import Repository
-from trunkline.hg.wire.shelf import Edition, Listing, Shelf, repository_id
+from trunkline.hg.stock.configuration import close_readers
 from trunkline.http.app import App
 
 FILE = b"cmd=trunkline_bundle&name="
-
-
-class Made:
-    """A repository with bundles, and how it is served."""
-
-    def __init__(self, folder: Path, source: Path | None = None) -> None:
-        self.repository = folder / "r"
-        if source is not None:
-            shutil.copytree(source, self.repository)
-        else:
-            new(self.repository)
-            commit(self.repository, "a", b"1\n" * 5000, "one")
-            commit(self.repository, "a", b"2\n" * 5000, "two")
-            run(self.repository, "phase", "-q", "--public", "tip")
-        self.bundles = Bundles(make="always", path=str(folder / "bundles"), free_bytes=0)
-        self.settings = Settings(
-            log=Log(access=""), bundles=self.bundles, spool=Spool(path=str(folder / "spool"))
-        )
-        self.shelf = Shelf(str(folder / "bundles"))
-
-    @property
-    def subject(self) -> Subject:
-        config = read_config(str(self.repository))
-        root = str(self.repository)
-        return Subject(root, config, lambda: Repository(root, config).snapshot())
-
-    def make(self) -> Edition:
-        refresh = Refresh(self.bundles, self.shelf)
-        try:
-            edition = refresh.run(self.subject)
-        finally:
-            refresh.close()
-        assert edition is not None
-        return edition
-
-    def app(self, **changes: object) -> App:
-        # No look of its own: what there is was made by the test.
-        bundles = replace(self.bundles, make="auto")
-        settings = replace(self.settings, bundles=bundles, **changes)
-        return make_app(self.repository, settings=settings)
-
-    @property
-    def edition(self) -> Edition:
-        edition = self.shelf.listing(str(self.repository)).newest
-        assert edition is not None
-        return edition
-
-    def file(self, kind: str = "zstd") -> tuple[str, bytes]:
-        """Its name and its bytes."""
-        (bundle,) = (each for each in self.edition.bundles if each.kind == kind)
-        return bundle.name, Path(self.shelf.path(bundle)).read_bytes()
 
 
 @pytest.fixture(scope="module")
@@ -85,17 +31,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
 
 @pytest.fixture
 def own(made: Made, tmp_path: Path) -> Made:
-    """The same, to be changed."""
-    copy = Made(tmp_path, made.repository)
-    root, new_root = str(made.repository), str(copy.repository)
-    Path(copy.shelf.folder).mkdir(mode=0o700)
-    bundles = []
-    for bundle in made.edition.bundles:
-        name = bundle.name.replace(repository_id(root), repository_id(new_root))
-        bundles.append(replace(bundle, name=name))
-        shutil.copy2(made.shelf.path(bundle), copy.shelf.path(bundles[-1]))
-    copy.shelf.write(new_root, Listing([replace(made.edition, bundles=bundles)]))
-    return copy
+    return copy_of(made, tmp_path)
+
+
+def app_of(made: Made, **changes: object) -> App:
+    """It makes none by itself: what there is was made by the test."""
+    bundles = replace(made.bundles, make="auto")
+    settings = replace(made.settings, bundles=bundles, **changes)
+    return make_app(made.repository, settings=settings)
 
 
 def manifest(app: App, *headers: tuple[bytes, bytes], command: str = "clonebundles") -> list[bytes]:
@@ -108,14 +51,14 @@ def fetch(app: App, name: str, method: str = "GET", **headers: str) -> Reply:
 
 
 def test_list_is_in_the_order_in_which_clients_should_choose(made: Made) -> None:
-    lines = manifest(made.app())
+    lines = manifest(app_of(made))
     assert [line.partition(b" ")[2].partition(b";requirements")[0] for line in lines] == [
         b"BUNDLESPEC=zstd-v2",
         b"BUNDLESPEC=gzip-v2",
         b"BUNDLESPEC=none-v2;stream=v2",
     ]
     assert all(line.startswith(b"http://hg.example/?" + FILE) for line in lines)
-    inline = manifest(made.app(), command="clonebundles_manifest")
+    inline = manifest(app_of(made), command="clonebundles_manifest")
     assert [line.partition(b" ")[2] for line in inline] == [
         line.partition(b" ")[2] for line in lines
     ]
@@ -123,7 +66,7 @@ def test_list_is_in_the_order_in_which_clients_should_choose(made: Made) -> None
 
 
 def test_capability_is_there_with_the_bundles_alone(made: Made, tmp_path: Path) -> None:
-    words = get(made.app(), "/?cmd=capabilities").body.split()
+    words = get(app_of(made), "/?cmd=capabilities").body.split()
     assert {b"clonebundles", b"clonebundles_manifest"} <= set(words)
     bundles = replace(made.bundles, path=str(tmp_path / "none"))
     words = get(made_with(made, bundles), "/?cmd=capabilities").body.split()
@@ -163,7 +106,7 @@ def test_url_is_the_one_by_which_the_client_comes(
     public_url: str,
     expected: bytes | None,
 ) -> None:
-    app = made.app(server=Server(trusted_proxies=trusted, public_url=public_url))
+    app = app_of(made, server=Server(trusted_proxies=trusted, public_url=public_url))
     lines = manifest(app, *headers)
     if expected is None:
         assert lines == []
@@ -175,12 +118,12 @@ def test_url_is_the_one_by_which_the_client_comes(
 
 def test_file_goes_out_whole_with_a_strong_tag(made: Made) -> None:
     name, data = made.file()
-    reply = fetch(made.app(), name)
+    reply = fetch(app_of(made), name)
     assert (reply.status, reply.body, reply.is_whole) == (200, data, True)
     assert reply.header(b"content-length") == b"%d" % len(data)
     assert reply.header(b"etag") == b'"%s"' % name.encode()
     assert reply.header(b"accept-ranges") == b"bytes"
-    head = fetch(made.app(), name, "HEAD")
+    head = fetch(app_of(made), name, "HEAD")
     assert (head.status, head.body) == (200, b"")
     assert head.header(b"content-length") == b"%d" % len(data)
 
@@ -188,25 +131,25 @@ def test_file_goes_out_whole_with_a_strong_tag(made: Made) -> None:
 def test_part_of_a_file(made: Made) -> None:
     name, data = made.file()
     size = len(data)
-    reply = fetch(made.app(), name, range="bytes=10-19")
+    reply = fetch(app_of(made), name, range="bytes=10-19")
     assert (reply.status, reply.body) == (206, data[10:20])
     assert reply.header(b"content-range") == b"bytes 10-19/%d" % size
     assert reply.header(b"content-length") == b"10"
-    assert fetch(made.app(), name, range="bytes=10-").body == data[10:]
-    assert fetch(made.app(), name, range="bytes=-7").body == data[-7:]
-    beyond = fetch(made.app(), name, range=f"bytes={size}-")
+    assert fetch(app_of(made), name, range="bytes=10-").body == data[10:]
+    assert fetch(app_of(made), name, range="bytes=-7").body == data[-7:]
+    beyond = fetch(app_of(made), name, range=f"bytes={size}-")
     assert (beyond.status, beyond.header(b"content-range")) == (416, b"bytes */%d" % size)
-    assert fetch(made.app(), name, range="bytes=0-1", if_range='"other"').body == data
+    assert fetch(app_of(made), name, range="bytes=0-1", if_range='"other"').body == data
     tag = f'"{name}"'
-    assert fetch(made.app(), name, range="bytes=0-1", if_range=tag).body == data[:2]
-    same = fetch(made.app(), name, if_none_match=tag)
+    assert fetch(app_of(made), name, range="bytes=0-1", if_range=tag).body == data[:2]
+    same = fetch(app_of(made), name, if_none_match=tag)
     assert (same.status, same.body) == (304, b"")
     assert same.header(b"content-length") == b"%d" % size  # RFC 9110, section 8.6
 
 
 def test_inline_form_is_length_and_bytes(made: Made) -> None:
     name, data = made.file("stream")
-    reply = get(made.app(), f"/?cmd=get_cached_bundle_inline&path=trunkline/{name}")
+    reply = get(app_of(made), f"/?cmd=get_cached_bundle_inline&path=trunkline/{name}")
     assert reply.body.endswith(data)
     assert len(reply.body) - len(data) == 2  # of the uvarint
 
@@ -214,13 +157,13 @@ def test_inline_form_is_length_and_bytes(made: Made) -> None:
 def test_no_other_file_is_given(made: Made) -> None:
     name, _ = made.file()
     for other in (name + "x", f"../bundles/{name}", "", "clock", f"{name}.whole"):
-        assert fetch(made.app(), other).status == 404
+        assert fetch(app_of(made), other).status == 404
 
 
 def test_who_may_not_read_the_repository_learns_of_no_bundle(own: Made) -> None:
     name, data = own.file()
     (own.repository / ".hg/hgrc").write_text("[web]\ndeny_read = *\n")
-    app = own.app()
+    app = app_of(own)
     for query in ("capabilities", "clonebundles", "clonebundles_manifest", "hello"):
         reply = get(app, f"/?cmd={query}")
         assert reply.status in (401, 403, 404)
@@ -233,7 +176,7 @@ def test_who_may_not_read_the_repository_learns_of_no_bundle(own: Made) -> None:
 
 
 def test_unreadable_bundle_is_off_the_list_at_once(own: Made) -> None:
-    app = own.app()
+    app = app_of(own)
     assert len(manifest(app)) == 3
     by_kind = {bundle.kind: own.shelf.path(bundle) for bundle in own.edition.bundles}
     Path(by_kind["zstd"]).unlink()
@@ -246,7 +189,7 @@ def test_unreadable_bundle_is_off_the_list_at_once(own: Made) -> None:
 
 def test_bundle_of_what_is_public_no_more_is_given_to_nobody(own: Made) -> None:
     name, _ = own.file()
-    app = own.app()
+    app = app_of(own)
     run(own.repository, "phase", "-q", "--force", "--secret", "tip")
     assert manifest(app) == []
     assert fetch(app, name).status == 404
@@ -256,7 +199,7 @@ def test_bundle_of_what_is_public_no_more_is_given_to_nobody(own: Made) -> None:
 
 def test_operators_own_manifest_wins(own: Made) -> None:
     (own.repository / ".hg/clonebundles.manifest").write_text("https://h/x BUNDLESPEC=gzip-v2\n")
-    assert manifest(own.app()) == [b"https://h/x BUNDLESPEC=gzip-v2"]
+    assert manifest(app_of(own)) == [b"https://h/x BUNDLESPEC=gzip-v2"]
 
 
 def test_kinds_are_those_of_the_table(made: Made) -> None:
@@ -270,7 +213,7 @@ def test_who_has_nothing_is_sent_a_bundle_and_asks_again(own: Made) -> None:
     heads = run(own.repository, "log", "-r", "tip", "-T", "{node}").decode()
     first = run(own.repository, "log", "-r", "0", "-T", "{node}").decode()
     proto = b"x-hgproto-1", b"0.1 0.2 comp=zstd,none partial-pull"
-    app = own.app()
+    app = app_of(own)
     assert get(app, f"{asked}&heads={heads}", proto).body == b"\x04none" + data
     plain = b"x-hgproto-1", b"0.1 0.2 comp=zstd,none"
     for other, header in (
