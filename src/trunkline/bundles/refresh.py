@@ -9,7 +9,7 @@ import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,14 +29,14 @@ from trunkline.reply import Order
 from trunkline.spool.desk import Desk
 from trunkline.spool.order import Outcome, Terms
 from trunkline.spool.place import FILE_MODE, Place, open_place
-from trunkline.spool.reading import Look, open_reading
+from trunkline.spool.reading import Look, Reading, open_reading
 from trunkline.spool.room import Limits, list_entries, make_room, remove
 
 BUILDERS: Final = 1  # at a time, on one machine
 QUEUE: Final = 1000
 LOOK_SECONDS: Final = 0.2
 EDITIONS: Final = 2  # that are kept: clients may just have read the list of before
-TRIES: Final = 3  # when a push comes in between
+TRIES: Final = 3  # when a push comes in between, or a builder is killed
 
 Progress = Callable[[Kind, int, int], object]
 """The kind, bytes that are there, bytes that are expected."""
@@ -124,35 +124,47 @@ class Refresh:
         raise failure
 
     def _build(self, place: Place, order: Order, kind: Kind) -> int:
-        """Its size. Raises: NotMade, OSError."""
-        reading = open_reading(place, order.name)
-        if reading is None:
+        """Its size. A builder that was killed is followed by another. Raises: NotMade, OSError."""
+        dead = 0
+        with ExitStack() as dead_files:  # open until we are done, so that no other gets their inode
+            for _ in range(TRIES):
+                reading = self._open(place, order, kind, dead)
+                dead_files.callback(reading.close)
+                look = self._await_end(reading, order, kind)
+                if look.is_whole:
+                    return look.size
+                if not look.is_dead:
+                    break  # it has told the log why
+                dead = reading.inode
+        raise NotMade(f"a {kind.name} bundle: it broke off")
+
+    def _open(self, place: Place, order: Order, kind: Kind, dead: int) -> Reading:
+        """What is there, else what a builder begins. Raises: NotMade, OSError."""
+        found = None if dead else open_reading(place, order.name)
+        if found is None:
             if not make_room(place, self._limits, order.size):
                 raise NotMade("no room within the limits of [bundles]")
-            outcome = self._desk.call(order)
+            outcome = self._desk.call(order, dead)
             if outcome not in (Outcome.CLAIMED, Outcome.TAKEN):
                 raise NotMade(f"a {kind.name} bundle: {outcome.value}")
-            reading = open_reading(place, order.name)
-            if reading is None:
-                raise NotMade(f"a {kind.name} bundle: it broke off at once")
-        try:
-            reading.count()
-            look = reading.look()
-            while not look.is_over:
-                if self.is_stopped:
-                    raise NotMade("the server stops")
-                self._progress(kind, look.size, order.size)
-                time.sleep(LOOK_SECONDS)
-                look = reading.look()
-        finally:
-            reading.close()
-        return self._finished(kind, look)
+            found = open_reading(place, order.name)
+        if found is None:
+            raise NotMade(f"a {kind.name} bundle: it broke off at once")
+        found.count()
+        return found
 
-    def _finished(self, kind: Kind, look: Look) -> int:
-        if not look.is_whole:
-            raise NotMade(f"a {kind.name} bundle: it broke off after {look.size} bytes")
-        self._progress(kind, look.size, look.size)
-        return look.size
+    def _await_end(self, reading: Reading, order: Order, kind: Kind) -> Look:
+        """Raises: NotMade, OSError."""
+        look = reading.look()
+        while not look.is_over:
+            if self.is_stopped:
+                raise NotMade("the server stops")
+            self._progress(kind, look.size, order.size)
+            time.sleep(LOOK_SECONDS)
+            look = reading.look()
+        if look.is_whole:
+            self._progress(kind, look.size, look.size)
+        return look
 
     def _stored(self, bundle: Bundle) -> Bundle:
         """With its name in the object store, if there is one and it takes it."""

@@ -37,7 +37,7 @@ class Bundles(Struct, frozen=True, forbid_unknown_fields=True):
     smallest_bytes: Annotated[
         int,
         unit("bytes", "Of a clone, as estimated, for `auto` to make bundles of it."),
-    ] = 64 * MiB
+    ] = 32 * MiB
     growth_percent: Annotated[
         int,
         unit("percent", "More public changesets than the last bundles have: then new ones.", ge=1),

@@ -145,6 +145,8 @@ class Following:
         offset = self._offset(position)
         if self.end is not None and offset >= self.end:
             return b"" if position else self.head
+        if not position and self.head:
+            most = SLOW_SIZE  # what is behind a head is a copy of one reader's own
         data = await self.file.read(offset, most)
         if self.end is not None:
             data = data[: self.end - offset]

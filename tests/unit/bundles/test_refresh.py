@@ -97,7 +97,6 @@ def test_new_ones_are_due_when_the_repository_has_grown(own: Made) -> None:
 
 
 def test_new_ones_are_due_when_one_is_missing(own: Made) -> None:
-    own.shelf.path(own.edition.bundles[0])
     Path(own.shelf.path(own.edition.bundles[0])).unlink()
     assert is_due_now(own)
     own.make()
@@ -195,3 +194,16 @@ def test_keeper_tells_what_goes_wrong_and_goes_on(
         assert not keeper._look(source)
     keeper.close()
     assert "no new clone bundles: no room" in caplog.text
+
+
+def test_what_a_killed_builder_has_left_is_made_anew(own: Made) -> None:
+    bundle = own.make().bundles[0]
+    whole = Path(own.shelf.path(bundle))
+    data = whole.read_bytes()
+    whole.unlink()
+    left = whole.with_suffix(".part")
+    left.write_bytes(data[:100])
+    left.chmod(0o600)
+    assert own.make().bundles[0] == bundle
+    assert whole.read_bytes() == data
+    assert not left.exists()
