@@ -81,6 +81,14 @@ def test_zlib_of_a_long_body_is_close_to_level_six_of_stock() -> None:
     assert len(packed) <= 1.08 * len(b"".join(stock))
 
 
+def test_zstd_of_a_long_body_finds_what_was_four_megabytes_ago() -> None:
+    far = large(2) + random.Random(3).randbytes(2_300_000)  # beyond the 2 MiB of stock
+    packed = b"".join(installed()["zstd"].compress(cut(far + far[:1_000_000], 1 << 18), None))
+    alone = b"".join(installed()["zstd"].compress(cut(far, 1 << 18), None))
+    assert len(packed) - len(alone) < 50_000
+    assert unpack("zstd", packed) == far + far[:1_000_000]
+
+
 def test_zstd_streams_that_run_side_by_side_do_not_mix() -> None:
     engine = installed()["zstd"]
     one = engine.compress(cut(LARGE, 1 << 17), 3)

@@ -46,7 +46,7 @@ class Part:
 def write_bundle(parts: Iterable[Part], parameters: Mapping[bytes, bytes] = {}) -> Iterator[bytes]:
     """The whole container. Parts are taken one after the other, each when the one before is out.
 
-    Blocks follow the payloads' own: what is small travels in front of the next block.
+    Blocks follow the payloads' own, with small ones between them.
     A failure is first told to the client as an `error:abort` part (which interrupts the payload
     that it happened in) and then raised, so that the connection breaks too.
     """
@@ -57,7 +57,8 @@ def write_bundle(parts: Iterable[Part], parameters: Mapping[bytes, bytes] = {}) 
             held += format_header(part, number)
             is_inside = True
             for chunk in _chunks(part.payload):
-                yield b"".join((held, INT32.pack(len(chunk)), chunk))
+                yield held + INT32.pack(len(chunk))
+                yield chunk  # by itself: joined to its length, it would be copied
                 held = b""
             is_inside = False
             held += END
@@ -139,7 +140,7 @@ def _quote(text: bytes) -> bytes:
     return quote_from_bytes(text).encode("ascii")
 
 
-def _chunks(payload: Iterable[bytes]) -> Iterator[bytes | memoryview]:
+def _chunks(payload: Iterable[bytes]) -> Iterator[bytes]:
     """Cut to CHUNK; an empty block would read as the payload's end, so it is left out."""
     for block in payload:
         if len(block) <= CHUNK:
@@ -148,4 +149,4 @@ def _chunks(payload: Iterable[bytes]) -> Iterator[bytes | memoryview]:
         else:
             view = memoryview(block)
             for start in range(0, len(block), CHUNK):
-                yield view[start : start + CHUNK]
+                yield bytes(view[start : start + CHUNK])

@@ -65,9 +65,11 @@ def test_stream_parameters_are_quoted_and_read_by_stock() -> None:
     assert stock.getunbundler(stock_ui.ui(), io.BytesIO(data)).params == {b"simple": b"a =%\xff"}
 
 
-def test_small_parts_travel_with_the_next_block() -> None:
-    parts = [Part(b"a"), Part(b"b", payload=[b"x" * 9]), Part(b"c")]
-    assert len(list(bundle2.write_bundle(parts))) == 2
+def test_parts_without_a_payload_travel_with_the_next_block() -> None:
+    block = b"x" * 9
+    blocks = list(bundle2.write_bundle([Part(b"a"), Part(b"b", payload=[block]), Part(b"c")]))
+    assert len(blocks) == 3
+    assert blocks[1] is block  # no copy
 
 
 def test_parts_are_taken_one_after_the_other() -> None:
