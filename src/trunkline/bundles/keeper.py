@@ -7,10 +7,11 @@ import threading
 import time
 from collections import OrderedDict
 from typing import Final, TypeVar
+from weakref import ReferenceType, ref
 
 from trunkline.bundles.object_store import ObjectStore
 from trunkline.bundles.policy import is_due, is_large_enough, wanted_kinds
-from trunkline.bundles.refresh import NotMade, Refresh, Subject
+from trunkline.bundles.refresh import Refresh, Subject
 from trunkline.config.bundles import Bundles
 from trunkline.errors import StoreError, TrunklineError
 from trunkline.hg.store.snapshot import Snapshot
@@ -37,22 +38,24 @@ class Keeper:
         self._refresh = Refresh(settings, shelf, store)
         self._changed = threading.Condition()
         self._waiting: OrderedDict[str, tuple[float, Served]] = OrderedDict()  # from when on
-        self._seen: OrderedDict[str, Snapshot] = OrderedDict()
+        self._seen: OrderedDict[str, ReferenceType[Snapshot]] = OrderedDict()
         self._looked: OrderedDict[str, float] = OrderedDict()
         self._thread: threading.Thread | None = None
         self._is_closed = False
+        self._told = ""
 
     def notice(self, served: Served, snapshot: Snapshot | None) -> None:
         """A request for it was answered from this state. Costs next to nothing."""
         root = served.root
         if snapshot is None or self._is_closed:
             return
-        if self._seen.get(root) is snapshot:
+        seen = self._seen.get(root)
+        if seen is not None and seen() is snapshot:
             looked = self._looked.get(root)
             if looked is None or time.monotonic() - looked < AGAIN_SECONDS:
                 return
         with self._changed:
-            remember(self._seen, root, snapshot)
+            remember(self._seen, root, ref(snapshot))
             if root not in self._waiting:
                 looked = self._looked.get(root)
                 wait = 0.0 if looked is None else looked + self._settings.check_seconds
@@ -92,13 +95,14 @@ class Keeper:
         """False: it went wrong, and will again."""
         try:
             self._make(served)
-        except NotMade as error:
+        except TrunklineError as error:
             if self._is_closed:
                 return True
-            log.warning("%s: no new clone bundles: %s", served.root, error.text)
-            return False
-        except TrunklineError as error:
-            log.warning("%s: no new clone bundles: %s", served.root, error.text)
+            if (
+                error.text != self._told
+            ):  # a folder that can't be used is no news of each repository
+                self._told = error.text
+                log.warning("%s: no new clone bundles: %s", served.root, error.text)
             return False
         except Exception as error:
             log.error("%s: clone bundles: %s", served.root, error, exc_info=error)

@@ -9,8 +9,11 @@ from trunkline.spool.place import default_folder
 
 
 def bundles_folder(settings: Settings) -> str:
-    """Beside the spool, unless it is set."""
+    """Near the spool, unless it is set."""
     if settings.bundles.path:
-        return os.path.realpath(settings.bundles.path)
-    spool = settings.spool.path or default_folder(os.environ)
-    return f"{os.path.dirname(os.path.realpath(spool))}/bundles"
+        path = settings.bundles.path
+    elif settings.spool.path:
+        path = f"{settings.spool.path.rstrip('/')}-bundles"
+    else:
+        path = default_folder(os.environ, "bundles")
+    return os.path.realpath(path)

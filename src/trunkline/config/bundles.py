@@ -62,8 +62,9 @@ class Bundles(Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[
         str,
         words(
-            'The folder, relative to the file; nobody else may write to it. `""` is `bundles` '
-            "beside the spool. Several servers may have one folder."
+            "The folder, relative to the file; nobody else may write to it. "
+            '`""` is `bundles` where the spool is by default, or the `path` of the spool with '
+            "`-bundles` behind it. Several servers may have one folder."
         ),
     ] = ""
     bytes: Annotated[
