@@ -33,15 +33,18 @@ class ObjectStore:
     def __init__(self, settings: BundleStore) -> None:
         """Raises: SettingsError where the library isn't installed, or refuses the settings."""
         self._settings = settings
+        self._down_until = 0.0
         self._seen: dict[str, tuple[float, int | None]] = {}
         try:
             import obstore
+            from obstore.exceptions import NotFoundError
             from obstore.store import S3Store
         except ImportError:
             raise SettingsError(
                 "bundle_store: needs the library obstore (pip install trunkline[s3])"
             ) from None
         self._library: Any = obstore
+        self._not_found: type[Exception] = NotFoundError
         bucket, _, prefix = settings.url.removeprefix("s3://").partition("/")
         prefix = prefix.strip("/")
         self._prefix = prefix + "/" if prefix else ""
@@ -83,8 +86,6 @@ class ObjectStore:
             if len(self._seen) > SEEN_LIMIT:
                 self._seen = {}
             seen = self._seen[bundle.key] = now, self._size(bundle.key)
-            if seen[1] != bundle.size:
-                log.warning("bundle_store: %s isn't there as it should be", bundle.key)
         if seen[1] != bundle.size:
             return None
         settings = self._settings
@@ -98,9 +99,16 @@ class ObjectStore:
         return None
 
     def _size(self, key: str) -> int | None:
+        """None: it isn't there, or can't be asked for."""
+        if time.monotonic() < self._down_until:
+            return None
         try:
             return int(self._library.head(self._quick, key)["size"])
-        except Exception:
+        except (FileNotFoundError, self._not_found):
+            return None
+        except Exception as error:  # nobody shall wait for each object of a store that is down
+            self._down_until = time.monotonic() + SEEN_SECONDS
+            log.warning("bundle_store: %s", first_line(error))
             return None
 
     def delete(self, keys: Sequence[str]) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from inspect import getdoc
 from typing import Any, get_type_hints
 
 import msgspec
@@ -89,7 +90,7 @@ def render() -> str:
     lines += [SERVED, "## At the top", "", *render_table(Settings)]
     for section in msgspec.structs.fields(Settings):
         if isinstance(section.type, type) and issubclass(section.type, Struct):
-            meaning = (section.type.__doc__ or "").strip()
+            meaning = getdoc(section.type) or ""
             lines += ["", f"## [{section.name}]", "", meaning, "", *render_table(section.type)]
     return "\n".join(lines) + "\n"
 
