@@ -29,6 +29,7 @@ from trunkline.http.follow import Following, send_file
 from trunkline.http.fresh import Fresh
 from trunkline.http.incoming import read_arguments, read_push_arguments
 from trunkline.http.limits import ArgumentBytes, Guests, Held
+from trunkline.http.own_url import HTTP_1_0
 from trunkline.http.reset import reset_when_closed
 from trunkline.http.roots import Roots
 from trunkline.http.send import Begun, BrokenReply, Sent, send_stream, send_whole
@@ -39,7 +40,6 @@ from trunkline.http.whole_files import WholeFiles
 from trunkline.reply import Bytes, Span, Stream
 from trunkline.work import Work
 
-HTTP_1_0 = ("1.0", "1")  # as ASGI has it, and as Granian has it
 # The HTTP library doesn't say which. One that is gone doesn't read it.
 CUT_BODY = "the request's body is malformed, or ends too early"
 NOT_MODIFIED = 304

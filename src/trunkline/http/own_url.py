@@ -14,11 +14,17 @@ HOST = re.compile(rb"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
 TRACES = (b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip")
 
 
-def reached_host(headers: Mapping[bytes, bytes], is_trusted: bool) -> str:
+HTTP_1_0 = ("1.0", "1")  # as ASGI has it, and as Granian has it; no client of ours speaks it
+
+
+def reached_host(
+    headers: Mapping[bytes, bytes], is_trusted: bool, http_version: str = "1.1"
+) -> str:
     """What the client calls us, and "" where that can't be known. `is_trusted`: the request came
     through a proxy of ours, which passes the client's own word on.
     """
-    if not is_trusted and any(name in headers for name in TRACES):
+    is_traced = http_version in HTTP_1_0 or any(name in headers for name in TRACES)
+    if is_traced and not is_trusted:
         return ""
     host = headers.get(b"host", b"")
     if is_trusted:

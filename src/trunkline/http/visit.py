@@ -48,7 +48,7 @@ def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
         scheme = forwarded_scheme(headers) or scheme
     raw_path = scope.get("raw_path") or scope["path"].encode("utf-8", "surrogateescape")
     query, server = scope["query_string"], scope.get("server")
-    host = reached_host(headers, is_trusted)
+    host = reached_host(headers, is_trusted, scope.get("http_version", ""))
     return Visit(scope["method"], raw_path, query, headers, address, scheme, server, host)
 
 

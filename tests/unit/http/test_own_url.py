@@ -30,6 +30,8 @@ def test_proxies_are_believed_only_if_they_are_ours() -> None:
     headers = {b"host": b"inner", b"x-forwarded-host": b"outer, inner"}
     assert reached_host(headers, True) == "outer"
     assert reached_host(headers, False) == ""
+    assert reached_host({b"host": b"inner"}, False, "1.0") == ""
+    assert reached_host({b"host": b"outer"}, True, "1.0") == "outer"
 
 
 @pytest.mark.parametrize(
