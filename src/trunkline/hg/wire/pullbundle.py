@@ -60,10 +60,13 @@ def own_pull_bundle(
     shelf = exchange.served.shelf
     if shelf is None or any(rev != NULL_REV for rev in common):
         return None
-    wanted = exchange.view.graph.lazy_ancestors(heads)
+    view = exchange.view
+    wanted = view.graph.lazy_ancestors(heads)
+    # The usual case, and old heads would have the whole history walked.
+    is_all_wanted = set(heads).issuperset(view.graph.heads.tolist())
     for edition in shelf.sound(exchange.served.root, exchange.snapshot):
-        revs = [exchange.view.rev(parse_hex(head.encode())) for head in edition.heads]
-        if not all(rev is not None and rev in wanted for rev in revs):
+        revs = [view.rev(parse_hex(head.encode())) for head in edition.heads]
+        if None in revs or not (is_all_wanted or all(rev in wanted for rev in revs)):
             continue
         by_kind = {bundle.kind: bundle for bundle in edition.bundles}
         for name, kind in KINDS.items():
