@@ -66,7 +66,7 @@ def own_pull_bundle(
     is_all_wanted = set(heads).issuperset(view.graph.heads.tolist())
     for edition in shelf.sound(exchange.served.root, exchange.snapshot):
         revs = [view.rev(parse_hex(head.encode())) for head in edition.heads]
-        if None in revs or not (is_all_wanted or all(rev in wanted for rev in revs)):
+        if not all(rev is not None and (is_all_wanted or rev in wanted) for rev in revs):
             continue
         by_kind = {bundle.kind: bundle for bundle in edition.bundles}
         for name, kind in KINDS.items():
