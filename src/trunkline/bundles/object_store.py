@@ -37,14 +37,19 @@ class ObjectStore:
         self._seen: dict[str, tuple[float, int | None]] = {}
         try:
             import obstore
-            from obstore.exceptions import NotFoundError
+            from obstore.exceptions import NotFoundError, PermissionDeniedError
             from obstore.store import S3Store
         except ImportError:
             raise SettingsError(
                 "bundle_store: needs the library obstore (pip install trunkline[s3])"
             ) from None
         self._library: Any = obstore
-        self._not_found: type[Exception] = NotFoundError
+        # Amazon's says "forbidden" of what isn't there to those who may list nothing.
+        self._not_there: tuple[type[Exception], ...] = (
+            FileNotFoundError,
+            NotFoundError,
+            PermissionDeniedError,
+        )
         bucket, _, prefix = settings.url.removeprefix("s3://").partition("/")
         prefix = prefix.strip("/")
         self._prefix = prefix + "/" if prefix else ""
@@ -67,9 +72,12 @@ class ObjectStore:
     def put(self, bundle: Bundle, path: str) -> Bundle:
         """With its key; without one when the store doesn't take it, which the log then tells."""
         key = self._prefix + NAME.format(name=bundle.name)
+        size = self._size(key)
+        if self._is_down:  # the log knows
+            return bundle
         try:
             sha256 = file_digest(path)
-            if self._size(key) != bundle.size:
+            if size != bundle.size:
                 with open(path, "rb") as file:
                     self._library.put(self._slow, key, file, chunk_size=PART, mode="overwrite")
         except Exception as error:  # the library has many kinds, and none may stop the list
@@ -98,13 +106,17 @@ class ObjectStore:
             return signed
         return None
 
+    @property
+    def _is_down(self) -> bool:
+        return time.monotonic() < self._down_until
+
     def _size(self, key: str) -> int | None:
         """None: it isn't there, or can't be asked for."""
-        if time.monotonic() < self._down_until:
+        if self._is_down:
             return None
         try:
             return int(self._library.head(self._quick, key)["size"])
-        except (FileNotFoundError, self._not_found):
+        except self._not_there:
             return None
         except Exception as error:  # nobody shall wait for each object of a store that is down
             self._down_until = time.monotonic() + SEEN_SECONDS

@@ -34,7 +34,8 @@ from trunkline.spool.room import Limits, list_entries, make_room, remove
 
 BUILDERS: Final = 1  # at a time, on one machine
 QUEUE: Final = 1000
-LOOK_SECONDS: Final = 0.2
+LOOK_SECONDS: Final = 0.1
+DISK_SECONDS: Final = 300.0
 EDITIONS: Final = 2  # that are kept: clients may just have read the list of before
 TRIES: Final = 3  # when a push comes in between, or a builder is killed
 
@@ -132,6 +133,7 @@ class Refresh:
                 dead_files.callback(reading.close)
                 look = self._await_end(reading, order, kind)
                 if look.is_whole:
+                    self._await_disk(place, order)
                     return look.size
                 if not look.is_dead:
                     break  # it has told the log why
@@ -165,6 +167,16 @@ class Refresh:
         if look.is_whole:
             self._progress(kind, look.size, look.size)
         return look
+
+    def _await_disk(self, place: Place, order: Order) -> None:
+        """The file gets its name when all of it is on the disk, after it was seen whole. Raises:
+        NotMade.
+        """
+        until = time.monotonic() + DISK_SECONDS
+        while not os.path.exists(place.whole(order.name)):
+            if self.is_stopped or time.monotonic() > until:
+                raise NotMade("the disk takes too long")
+            time.sleep(LOOK_SECONDS)
 
     def _stored(self, bundle: Bundle) -> Bundle:
         """With its name in the object store, if there is one and it takes it."""
