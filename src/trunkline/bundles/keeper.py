@@ -95,6 +95,9 @@ class Keeper:
         """False: it went wrong, and will again."""
         try:
             self._make(served)
+        except StoreError as error:  # whoever asks for the repository has it told
+            log.debug("%s: no new clone bundles: %s", served.root, error.text)
+            return False
         except TrunklineError as error:
             if self._is_closed:
                 return True
