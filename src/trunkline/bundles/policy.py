@@ -5,6 +5,7 @@ from __future__ import annotations
 from trunkline.config.bundles import Bundles
 from trunkline.config.hgconfig import HgConfig
 from trunkline.hg.bundle.bundle_file import KINDS, VIEW, Kind, estimate_size, may_stream
+from trunkline.hg.bundle.estimate import store_size
 from trunkline.hg.store.snapshot import Snapshot
 from trunkline.hg.wire.shelf import Edition, Shelf, is_sound
 
@@ -22,6 +23,8 @@ def wanted_kinds(settings: Bundles, snapshot: Snapshot, config: HgConfig) -> lis
 
 def is_large_enough(settings: Bundles, snapshot: Snapshot) -> bool:
     if settings.make == "auto":
+        if store_size(snapshot) < settings.smallest_bytes:  # most are: no view is worked out
+            return False
         return estimate_size(KINDS["zstd"], snapshot) >= settings.smallest_bytes
     return settings.make == "always"
 
