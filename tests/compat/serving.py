@@ -17,7 +17,7 @@ from tests.compat.hg import ENVIRONMENT, INSTALLED
 START_SECONDS = 30
 STOP_SECONDS = 30
 LOG_SECONDS = 0.1
-READY = re.compile(r"listening (?:on|at) (http://[^\s/]+)")
+READY = re.compile(r"listening (?:on|at) (https?://[^\s/]+)")
 
 # `stock` runs the same tests against `hg serve`: what fails there is the test's own fault.
 IS_STOCK = os.environ.get("TRUNKLINE_COMPAT_SERVER") == "stock"
@@ -53,7 +53,7 @@ class Serving:
 
     @property
     def address(self) -> str:
-        return self.url.removeprefix("http://")
+        return self.url.partition("://")[2]
 
     def log(self) -> str:
         """A thread of the server's own writes it, a moment later."""

@@ -30,6 +30,7 @@ FOLDERS = (
     "trunkline.hg.wire",
     "trunkline.hg.bundle",
     "trunkline.hg.stock",
+    "trunkline.access",
     "trunkline.config",
     "trunkline.compression",
     "trunkline.hg.store",

@@ -6,8 +6,10 @@ import click
 
 from trunkline import __version__
 from trunkline.cli.bundle import bundle
+from trunkline.cli.check import check
 from trunkline.cli.serve import serve
 from trunkline.cli.spool import spool
+from trunkline.cli.token import token
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -17,5 +19,7 @@ def main() -> None:
 
 
 main.add_command(bundle)
+main.add_command(check)
 main.add_command(serve)
 main.add_command(spool)
+main.add_command(token)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from trunkline.cli.serve import OneLine, fail, read_file
+from trunkline.cli.failing import OneLine, fail
+from trunkline.cli.serve import read_file
 from trunkline.cli.spool import age_text, size_text
 from trunkline.config.mercurial import check_overrides
 from trunkline.config.settings import Settings

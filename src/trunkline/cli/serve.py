@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
-import sys
-from typing import Any, Literal, NoReturn
+from typing import Literal
 
 import click
 from msgspec.structs import replace
 
+from trunkline.access.current import Current
+from trunkline.cli.failing import OneLine, fail, say
 from trunkline.config.mercurial import check, check_overrides
 from trunkline.config.mistakes import doubtful_sections
 from trunkline.config.settings import WORKERS_LIMIT, Settings, read_settings
@@ -17,19 +19,9 @@ from trunkline.hg.stock.configuration import close_readers, read_base_config, re
 from trunkline.hg.stock.installed import find_hg
 from trunkline.http.listen import Address, Claim, parse_listen
 from trunkline.http.roots import mount_paths
+from trunkline.http.tls import check_tls
 
-BAD_USAGE = 2
 LOG_MODE = 0o640  # of a new access log, as the workers would make it
-
-
-class OneLine(click.Command):
-    """What is wrong with an option is told as every other mistake is: in one line."""
-
-    def make_context(self, *words: Any, **extra: Any) -> click.Context:
-        try:
-            return super().make_context(*words, **extra)
-        except click.UsageError as error:
-            fail(error.format_message())
 
 
 @click.command(cls=OneLine)
@@ -101,7 +93,7 @@ def serve(
         say(line)
     from trunkline.http.server import serve as run  # Granian is slow to import
 
-    run(settings, claim)
+    run(settings, claim, settings_file or "")
 
 
 def read_file(path: str) -> Settings:
@@ -118,10 +110,14 @@ def check_settings(settings: Settings) -> Claim:
     """All that can be wrong before a worker starts. Raises: SettingsError."""
     roots = mount_paths(settings.paths)
     check_overrides(settings.config)
+    check_tls(settings.tls)
     address = check_listen(settings.server.listen)
+    if settings.tls.certificate:
+        address = dataclasses.replace(address, scheme="https")
     check_write(settings, address)
     check_log(settings)
     check_bundle_store(settings)
+    Current(settings)  # its password and token files
     claim = Claim(address)
     check_mercurial(settings, roots.single_repository)
     return claim
@@ -176,14 +172,3 @@ def check_mercurial(settings: Settings, repository: str | None) -> None:
         raise SettingsError(error.text) from None
     finally:
         close_readers()
-
-
-def fail(text: str) -> NoReturn:
-    """One line on stderr, exit status 2."""
-    say(text)
-    raise SystemExit(BAD_USAGE)
-
-
-def say(text: str) -> None:
-    line = " ".join(text.split())
-    print(f"trunkline: {line}".encode("utf-8", "backslashreplace").decode(), file=sys.stderr)

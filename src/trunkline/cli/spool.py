@@ -6,7 +6,7 @@ import os
 
 import click
 
-from trunkline.cli.serve import fail
+from trunkline.cli.failing import fail
 from trunkline.config.settings import Settings, read_settings
 from trunkline.errors import SettingsError, StoreError
 from trunkline.spool.place import Place, default_folder, open_place

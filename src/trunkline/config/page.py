@@ -5,13 +5,61 @@
 
 from __future__ import annotations
 
+import json
 from inspect import getdoc
 from typing import Any, get_type_hints
 
 import msgspec
 from msgspec import Struct
 
+from trunkline.config.auth import GROUPS, Rule
 from trunkline.config.settings import Settings
+
+HEAD = """\
+# Configuration
+
+<!-- Made by `python -m trunkline.config.page`; change src/trunkline/config/. -->
+
+`trunkline serve --settings FILE.toml` reads a TOML file with these fields, none of which
+is needed. Options of the command line win over the file. An unknown field or a bad value
+is one line on stderr and exit status 2.
+
+What Mercurial itself configures (`[web]`, `[server]` and the rest of hgrc files) stays
+where it is: Trunkline asks the installed Mercurial. `--config` and `config` take those
+names.
+
+```toml
+paths = ["/srv/hg"]
+config = ["server.compressionengines=zstd,zlib"]
+
+[server]
+listen = "0.0.0.0:443"
+
+[tls]
+certificate = "/etc/trunkline/hg.example.org.pem"
+key = "/etc/trunkline/hg.example.org.key"
+
+[auth]
+password_file = "/etc/trunkline/htpasswd"
+token_file = "/etc/trunkline/tokens.json"
+
+[groups]
+dev = ["alice", "bob"]
+
+[[access]]
+repositories = ["team/**"]
+read = ["*"]
+write = ["@dev"]
+
+[[access]]
+repositories = ["**"]
+write = ["alice"]
+
+[log]
+access = "/var/log/trunkline/access.log"
+format = "json"
+```
+"""
 
 SERVED = """\
 ## What is served where
@@ -29,8 +77,10 @@ Nothing of a store is read through one: to have it on another disk, make the rep
 (`hg share`), whose source may lie anywhere. (`hg` itself, where it must be asked for a repository,
 follows what it finds.)
 `web.hidden` keeps a repository out of the list; it is served all the same. Who may read and pull is
-decided by `web.allow_read`, `web.deny_read` and `web.allow-pull`, as in hgweb; everybody is
-anonymous as yet. Who may push, by `web.push_ssl`, `web.deny_push` and `web.allow-push`.
+decided by `[[access]]` below and by `web.allow_read`, `web.deny_read` and `web.allow-pull`, as in
+hgweb; who may push, by `[[access]]`, `web.push_ssl`, `web.deny_push` and `web.allow-push`. Of a
+repository that a visitor may not read, nothing tells that it is there: the answer is that of one
+that isn't. `trunkline check` shows what comes of it all ([security.md](security.md)).
 
 ## Signals
 
@@ -49,50 +99,29 @@ speak HTTP/1.1 to Trunkline (nginx: `proxy_http_version 1.1`), without buffering
 
 One line for each request, written when it ends. Fields as text:
 
-    TIME CLIENT "METHOD PATH" STATUS BYTES SECONDS COMMAND ENGINE OUTCOME "USER AGENT"
+    TIME CLIENT USER "METHOD PATH" STATUS BYTES SECONDS COMMAND ENGINE OUTCOME "USER AGENT"
 
-As JSON: `time`, `client`, `method`, `path`, `status`, `bytes`, `duration` (seconds), `engine`,
-`command`, `outcome`, `user_agent`. `bytes` is of the body as it went out. `outcome` tells whether
-the answer went out whole, and the status what it was: `ok` goes with a 404 as well; `aborted` is
-of a reply that broke in the middle, whose reason stands on stderr, or that `stop_seconds` cut off;
-`gone`, of a client that went away. Arguments of a request are never written.
+As JSON: `time`, `client`, `user`, `method`, `path`, `status`, `bytes`, `duration` (seconds),
+`engine`, `command`, `outcome`, `user_agent`. `user` is who has logged in, and nobody (`-`, `null`)
+where the login failed. `bytes` is of the body as it went out. `outcome` tells whether the answer
+went out whole, and the status what it was: `ok` goes with a 404 as well; `aborted` is of a reply
+that broke in the middle, whose reason stands on stderr, or that `stop_seconds` cut off; `gone`, of
+a client that went away. Arguments of a request are never written.
 """
 
 
 def render() -> str:
     """The whole page."""
-    lines = [
-        "# Configuration",
-        "",
-        "<!-- Made by `python -m trunkline.config.page`; change src/trunkline/config/. -->",
-        "",
-        "`trunkline serve --settings FILE.toml` reads a TOML file with these fields, none of which",
-        "is needed. Options of the command line win over the file. An unknown field or a bad value",
-        "is one line on stderr and exit status 2.",
-        "",
-        "What Mercurial itself configures (`[web]`, `[server]` and the rest of hgrc files) stays",
-        "where it is: Trunkline asks the installed Mercurial. `--config` and `config` take those",
-        "names.",
-        "",
-        "```toml",
-        'paths = ["/srv/hg"]',
-        'config = ["server.compressionengines=zstd,zlib"]',
-        "",
-        "[server]",
-        'listen = "0.0.0.0:8000"',
-        "",
-        "[log]",
-        'access = "/var/log/trunkline/access.log"',
-        'format = "json"',
-        "```",
-        "",
-    ]
-    lines += [SERVED, "## At the top", "", *render_table(Settings)]
+    lines = [HEAD, SERVED, "## At the top", "", *render_table(Settings)]
     for section in msgspec.structs.fields(Settings):
         if isinstance(section.type, type) and issubclass(section.type, Struct):
-            meaning = getdoc(section.type) or ""
-            lines += ["", f"## [{section.name}]", "", meaning, "", *render_table(section.type)]
+            lines += render_section(f"[{section.name}]", section.type)
+    lines += ["", "## [groups]", "", GROUPS, *render_section("[[access]]", Rule)]
     return "\n".join(lines) + "\n"
+
+
+def render_section(head: str, struct: type[Struct]) -> list[str]:
+    return ["", f"## {head}", "", getdoc(struct) or "", "", *render_table(struct)]
 
 
 def render_table(struct: type[Struct]) -> list[str]:
@@ -111,13 +140,15 @@ def render_table(struct: type[Struct]) -> list[str]:
 
 def toml(value: object, unit: str = "") -> str:
     """A default as it would stand in the file."""
+    if value is None:
+        return "not given"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int) and unit == "octal":
         return f"0o{value:o}"
     if isinstance(value, int):
         return f"{value:_}" if value >= 10_000 else str(value)
-    return str(value) if isinstance(value, list) else f'"{value}"'
+    return json.dumps(value) if isinstance(value, list | dict) else f'"{value}"'
 
 
 if __name__ == "__main__":

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
+from trunkline.config.auth import Auth, Rule, Tls, check_groups
 from trunkline.config.bundles import Bundles, BundleStore, check_public_url
 from trunkline.config.fields import unit, words
 from trunkline.config.mistakes import explain
@@ -18,6 +20,8 @@ from trunkline.work import WALK_LIMIT
 KiB = 1024
 MiB = 1024 * KiB
 GiB = 1024 * MiB
+
+Section = TypeVar("Section", bound=Struct)
 
 WORKERS_LIMIT = 1024  # processes
 REQUEST_LINE_LIMIT = 65_534  # bytes of path and query together, of the HTTP library
@@ -107,8 +111,9 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True):
             "Addresses of reverse proxies, or networks such as `10.0.0.0/8`. Only from these are "
             "`X-Forwarded-For` (its last word), `X-Forwarded-Proto` and `X-Forwarded-Host` (its "
             "first one) believed: for the log, for `requests_per_address`, for hooks, for "
-            "`web.push_ssl` and for URLs of ours. A proxy that comes in "
-            "through a unix socket is named `unix`."
+            "`web.push_ssl` and for URLs of ours; and what `auth.user_header` and "
+            "`auth.certificate_header` name. A proxy that comes in through a unix socket is named "
+            "`unix`."
         ),
     ] = field(default_factory=list)
 
@@ -210,7 +215,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         unit(
             "bytes",
             "Read of a push that is refused, so that the client gets to see why; past it, the "
-            "connection is closed.",
+            "connection is closed. Of one that is asked for a login, `push_bytes`.",
         ),
     ] = 64 * MiB
     body_idle_seconds: Annotated[
@@ -337,6 +342,13 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = "authenticated"
     insecure: Annotated[bool, words("See `allow_write`. (`--insecure`)")] = False
+    groups: Annotated[
+        dict[str, list[str]],
+        words('For `[[access]]`: `[groups]` with lines such as `dev = ["alice", "bob"]`.'),
+    ] = field(default_factory=dict)
+    access: Annotated[list[Rule], words("Rules, see below.")] = field(default_factory=list)
+    auth: Auth = field(default_factory=Auth)
+    tls: Tls = field(default_factory=Tls)
     server: Server = field(default_factory=Server)
     index: Index = field(default_factory=Index)
     limits: Limits = field(default_factory=Limits)
@@ -345,28 +357,40 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     bundle_store: BundleStore = field(default_factory=BundleStore)
     log: Log = field(default_factory=Log)
 
+    def __post_init__(self) -> None:
+        check_groups(self.groups, self.access)
+
 
 def read_settings(path: str) -> Settings:
     """Raises: SettingsError, one line that names file and field."""
     try:
         with open(path, "rb") as file:
             data = file.read()
+        return settings_of(path, data)
     except OSError as error:
         raise SettingsError(f"{path}: {error.strerror}") from None
-    try:
-        settings = parse_settings(data)
     except SettingsError as error:
         raise SettingsError(f"{path}: {error.text}") from None
+
+
+def settings_of(path: str, data: bytes) -> Settings:
+    """Of a file that holds `data`. Raises: SettingsError."""
+    settings = parse_settings(data)
     folder = os.path.dirname(os.path.abspath(path))
-    log = msgspec.structs.replace(settings.log, access=beside_unless_stderr(folder, settings.log))
-    paths = [beside(folder, word) for word in settings.paths]
-    spool = settings.spool
-    if spool.path:
-        spool = msgspec.structs.replace(spool, path=beside(folder, spool.path))
-    bundles = settings.bundles
-    if bundles.path:
-        bundles = msgspec.structs.replace(bundles, path=beside(folder, bundles.path))
-    return msgspec.structs.replace(settings, paths=paths, log=log, spool=spool, bundles=bundles)
+    return replace(
+        settings,
+        paths=[beside(folder, word) for word in settings.paths],
+        auth=with_paths(settings.auth, folder, "password_file", "token_file"),
+        tls=with_paths(settings.tls, folder, "certificate", "key", "client_ca"),
+        log=replace(settings.log, access=beside_unless_stderr(folder, settings.log)),
+        spool=with_paths(settings.spool, folder, "path"),
+        bundles=with_paths(settings.bundles, folder, "path"),
+    )
+
+
+def with_paths(section: Section, folder: str, *names: str) -> Section:
+    found = {name: getattr(section, name) for name in names}
+    return replace(section, **{name: beside(folder, word) for name, word in found.items() if word})
 
 
 def beside_unless_stderr(folder: str, log: Log) -> str:

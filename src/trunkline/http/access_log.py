@@ -39,6 +39,7 @@ class Line:
     command: str = ""
     user_agent: str = ""
     outcome: Outcome = "ok"
+    user: str = ""
 
 
 class AccessLog:
@@ -107,9 +108,10 @@ def open_file(target: str) -> int:
 
 
 def format_text(now: float, line: Line) -> str:
-    """TIME CLIENT "METHOD PATH" STATUS BYTES SECONDS COMMAND ENGINE OUTCOME "USER AGENT"."""
+    """TIME CLIENT USER "METHOD PATH" STATUS BYTES SECONDS COMMAND ENGINE OUTCOME "USER AGENT"."""
     return (
-        f'{stamp(now)} {shown(line.client)} "{shown(line.method)} {shown(line.path)}" '
+        f"{stamp(now)} {shown(line.client)} {shown_word(line.user)} "
+        f'"{shown(line.method)} {shown(line.path)}" '
         f"{line.status} {line.bytes} {line.seconds:.4f} {shown(line.command) or '-'} "
         f'{line.media_engine or "-"} {line.outcome} "{shown(line.user_agent)}"'
     )
@@ -119,6 +121,7 @@ def format_json(now: float, line: Line) -> str:
     fields = {
         "time": stamp(now),
         "client": line.client[:FIELD_LIMIT],
+        "user": printable(line.user[:FIELD_LIMIT]) or None,
         "method": line.method[:FIELD_LIMIT],
         "path": printable(line.path[:FIELD_LIMIT]),
         "status": line.status,
@@ -151,6 +154,11 @@ def shown(text: str) -> str:
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return text
     return printable(text).translate(_ESCAPES)
+
+
+def shown_word(text: str) -> str:
+    """Nor does a space of it begin another field."""
+    return shown(text).replace(" ", "\\x20") or "-"
 
 
 def printable(text: str) -> str:

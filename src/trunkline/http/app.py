@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from trunkline.access.current import Current
 from trunkline.config.proxies import Proxies
 from trunkline.config.settings import Settings
 from trunkline.errors import ClientGone, PeerError
@@ -23,13 +24,15 @@ from trunkline.hg.wire.answer import Answer
 from trunkline.http.access_log import AccessLog, Line
 from trunkline.http.blocks import Pieces, read_span
 from trunkline.http.body import Receive, RequestBody, Send
-from trunkline.http.door import Bridged, Door, Errand, States, Way
-from trunkline.http.failure import explain, for_people, log_broken
+from trunkline.http.door import Bridged, Door, States
+from trunkline.http.errand import Errand
+from trunkline.http.failure import NotThere, explain, for_people, log_broken
 from trunkline.http.follow import Following, send_file
 from trunkline.http.fresh import Fresh
 from trunkline.http.incoming import read_arguments, read_push_arguments
 from trunkline.http.limits import ArgumentBytes, Guests, Held
 from trunkline.http.own_url import HTTP_1_0
+from trunkline.http.reception import UNAUTHORIZED, Reception, challenge
 from trunkline.http.reset import reset_when_closed
 from trunkline.http.roots import Roots
 from trunkline.http.send import Begun, BrokenReply, Sent, send_stream, send_whole
@@ -44,6 +47,9 @@ from trunkline.work import Work
 CUT_BODY = "the request's body is malformed, or ends too early"
 NOT_MODIFIED = 304
 ATTEND_SECONDS = 0.2  # of work, before its client is watched
+# Since it came, before a request is told that there is no such repository: to find out that one may
+# not be known of takes longer than to find none, and nobody should see that.
+HIDING_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +74,14 @@ class App:
         roots: Roots | None = None,
         ready: Callable[[], object] | None = None,
         log_turn: Callable[[], int] = lambda: 0,
+        settings_file: str = "",
     ) -> None:
+        """`settings_file`: whose `[auth]`, `[groups]` and `[[access]]` are read again when it
+        changes. Raises: SettingsError.
+        """
         self._settings = settings
+        self._access = Current(settings, settings_file)
+        self._reception: Reception | None = None
         self._ready = ready
         self._door = Door(settings, roots)
         self._guests = Guests(settings.limits)
@@ -115,6 +127,7 @@ class App:
         self._bridge_threads = Threads(server.bridge_threads, "bridge", share)
         self._push_threads = Threads(server.push_threads, "push")
         self._page_threads = Threads(server.page_threads, "page")
+        self._reception = Reception()
         self._spooled = Spooled(self._settings.spool)
         self._files = WholeFiles(self._door.shelf_folder)
         self._threads.run(self._door.warm)
@@ -141,7 +154,7 @@ class App:
 
     def close_threads(self) -> None:
         kinds = (self._threads, self._bridge_threads, self._push_threads, self._page_threads)
-        for threads in (*kinds, self._files):
+        for threads in (*kinds, self._reception, self._files):
             if threads is not None:
                 threads.close()
         if self._spooled is not None:
@@ -197,26 +210,44 @@ class App:
     ) -> Made:
         """Raises: ClientGone."""
         command = ""
+        start = time.monotonic()
+        standing = self._access.get()
         try:
             way = self._door.way(visit)
             command = line.command = way.shown_command
+            errand = Errand(visit, way, standing, work=work)
             with self._argument_bytes.holding(guest) as held:
                 if way.has_payload and visit.method == "POST":
-                    made = await self._push(visit, way, body, held, guest)
+                    made = await self._push(errand, body, held, guest, line)
                 else:
-                    made = await self._ask(visit, way, body, held, guest, work)
+                    made = await self._ask(errand, body, held, guest, line)
         except ClientGone:
             raise
         except Exception as error:
+            if isinstance(error, NotThere):
+                await asyncio.sleep(start + HIDING_SECONDS - time.monotonic())
             made = Made(self._failure(error, visit, command))
+        challenge(made.answer, standing, visit)
         line.command = line.command or made.answer.command  # an extension's
         return made
 
+    async def _greet(self, errand: Errand, guest: str, line: Line) -> None:
+        """Who it is of. Raises: PeerError."""
+        assert self._reception is not None
+        errand.who = await self._reception.identify(errand.visit, guest, errand.standing)
+        line.user = errand.who.user
+
     async def _ask(
-        self, visit: Visit, way: Way, body: RequestBody, held: Held, guest: str, work: Work
+        self, errand: Errand, body: RequestBody, held: Held, guest: str, line: Line
     ) -> Made:
+        visit, way = errand.visit, errand.way
+        try:
+            await self._greet(errand, guest, line)
+        except PeerError:
+            await throw_away(body, visit, self._settings.limits.other_body_bytes)
+            raise
         arguments = await read_arguments(visit, body, self._settings.limits, held)
-        errand = Errand(visit, way, arguments, None, work)
+        errand.arguments = arguments
         if self._door.is_quick(visit, way, arguments):
             assert self._fresh is not None
             answer = self._door.quick_answer(errand, self._fresh)
@@ -261,7 +292,7 @@ class App:
         return replace(begun, lane=made.lane)
 
     async def _push(
-        self, visit: Visit, way: Way, body: RequestBody, held: Held, guest: str
+        self, errand: Errand, body: RequestBody, held: Held, guest: str, line: Line
     ) -> Made:
         """What isn't wanted of the bundle is read all the same: a client that still sends when
         the answer comes sees a broken connection instead of words.
@@ -269,14 +300,19 @@ class App:
         limits = self._settings.limits
         assert self._push_threads is not None
         assert self._bridge_threads is not None
+        visit = errand.visit
+        failure: PeerError | None = None
+        made: Made | None = None
         try:
+            await self._greet(errand, guest, line)
             if self._pushes >= self._push_threads.count:
                 raise PeerError(f"{self._pushes} pushes are running: try again", status=503)
             arguments = await read_push_arguments(visit, body, limits, held)
             self._pushes += 1
             try:
                 payload = body.blocks(limits.push_bytes)
-                errand = Errand(visit, way, arguments, payload, may_wait=True)
+                errand.arguments, errand.payload, errand.may_wait = arguments, payload, True
+                errand.work = Work()
                 made = await self._push_threads.run_for(guest, self._work, errand)
                 made = replace(made, lane=self._bridge_threads.lane(guest))
             finally:
@@ -284,16 +320,22 @@ class App:
         except ClientGone:
             raise
         except PeerError as error:
-            made = Made(self._failure(error, visit, way.shown_command))
+            failure = error
         if body.is_gone:
             raise ClientGone("the client went away")
-        if body.is_begun or b"expect" not in visit.headers:
-            await body.drain(limits.refused_push_bytes)
+        # Who is asked to log in sends it all again.
+        is_asked = made is not None and made.answer.status == UNAUTHORIZED
+        limit = limits.push_bytes if is_asked else limits.refused_push_bytes
+        await throw_away(body, visit, limit)
+        if made is None:
+            assert failure is not None
+            raise failure
         return made
 
     def _work(self, errand: Errand) -> Made:
         """In a thread: the answer, and of a stream the first piece, so that what fails at once
-        still gets a status of its own. One for the spool isn't begun. Raises: Bridged, ClientGone.
+        still gets a status of its own. One for the spool isn't begun. Raises: Bridged, ClientGone,
+        NotThere.
         """
         assert self._spooled is not None
         try:
@@ -303,7 +345,7 @@ class App:
                 return Made(answer)
             if isinstance(answer.body, Span) and not is_head_alone(errand, answer):
                 return Made(answer)
-        except (Bridged, ClientGone):
+        except (Bridged, ClientGone, NotThere):
             raise
         except Exception as error:
             return Made(self._failure(error, errand.visit, errand.way.shown_command))
@@ -394,6 +436,12 @@ async def attend(
     if errand.work.is_gone and made.begun is None:
         raise ClientGone("the client went away")
     return replace(made, lane=lane)
+
+
+async def throw_away(body: RequestBody, visit: Visit, limit: int) -> None:
+    """A client that waits for a word before it sends has got it. Raises: ClientGone."""
+    if body.is_begun or b"expect" not in visit.headers:
+        await body.drain(limit)
 
 
 def close_quietly(pieces: Pieces | None) -> None:

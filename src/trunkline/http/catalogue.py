@@ -13,7 +13,6 @@ from trunkline.config.hgconfig import HgConfig
 from trunkline.config.settings import Index
 from trunkline.errors import SettingsError, StoreError
 from trunkline.hg.stock.watch import read_text
-from trunkline.http.access import why_not_read
 from trunkline.http.roots import (
     Mount,
     Roots,
@@ -36,6 +35,8 @@ class Entry:
     path: str
     name: str
     description: str
+    real: str
+    config: HgConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,9 @@ class Listing:
             return self
         start = prefix + "/"
         return Listing(tuple(e for e in self.entries if e.path.startswith(start)), self.is_cut)
+
+    def shown_to(self, may_read: Callable[[Entry], bool]) -> Listing:
+        return Listing(tuple(filter(may_read, self.entries)), self.is_cut)
 
 
 class Catalogue:
@@ -64,7 +68,7 @@ class Catalogue:
         self._common: HgConfig | None = None
 
     def listing(self) -> Listing:
-        """Sorted by path. Not in it: what is hidden, or not for everyone to read."""
+        """Sorted by path. Not in it: what is hidden. In it: what not everybody may read."""
         with self._lock:
             start = time.monotonic()
             if start < self._good_until:
@@ -94,7 +98,7 @@ class Catalogue:
         fallback = path or os.path.basename(real)
         find = self._own_config if says_something(real) else self._common_config
         config = find(real)
-        if config is None or why_not_read(config) is not None:
+        if config is None:
             return None
         try:
             if config.bool("web", "hidden", untrusted=True):
@@ -103,7 +107,7 @@ class Catalogue:
             return None
         name = config.text("web", "name", untrusted=True) or fallback
         description = config.text("web", "description", untrusted=True)
-        return Entry(path, name, description)
+        return Entry(path, name, description, real, config)
 
     def _own_config(self, real: str) -> HgConfig | None:
         try:

@@ -5,37 +5,34 @@ Everything here but `way` and `is_quick` may read the disk, so it runs in a thre
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from trunkline import __version__
+from trunkline.access.judge import PUSH, READ, Asked, Refusal
 from trunkline.config.mercurial import parse_override
 from trunkline.config.settings import Settings
 from trunkline.errors import PeerError, TrunklineError
 from trunkline.hg.wire.answer import Answer, answer, kept_answer, requested_command
-from trunkline.hg.wire.command import Kind, Permission
 from trunkline.hg.wire.kept import ANSWER_LIMIT
 from trunkline.hg.wire.request import Request
 from trunkline.hg.wire.served import Served
 from trunkline.hg.wire.state import State
-from trunkline.hg.wire.table import COMMANDS
-from trunkline.http.access import Refusal, why_not_pull, why_not_push, why_not_read
 from trunkline.http.bundling import Bundling
-from trunkline.http.catalogue import Catalogue
-from trunkline.http.failure import refuse, refuse_push, wants_page
+from trunkline.http.catalogue import Catalogue, Entry
+from trunkline.http.errand import Errand, Way
+from trunkline.http.failure import NotThere, refuse, refuse_push, wants_page
 from trunkline.http.fresh import Fresh
 from trunkline.http.handles import Handles
 from trunkline.http.own_url import repository_url
 from trunkline.http.quick import Quick
-from trunkline.http.roots import Roots, mount_paths
+from trunkline.http.roots import Place, Roots, mount_paths
 from trunkline.http.url_path import NOT_FOUND, parse_path
 from trunkline.http.visit import Visit, describe
 from trunkline.reply import Bytes
 from trunkline.web.hgweb_paths import NAMES, NOT_HERE
 from trunkline.web.landing import landing_page
 from trunkline.web.pages import Link, Page, Row, error_page, index_page, links_up, way_up
-from trunkline.work import Work
 
 States = Fresh[tuple[str, ...], State]
 
@@ -43,7 +40,6 @@ BRIDGED_LIMIT = 10_000  # places that are remembered as bridged
 
 PAGE_METHODS = ("GET", "HEAD")
 WIRE_METHODS = ("GET", "HEAD", "POST")
-PAYLOAD_COMMAND = b"unbundle"
 
 # Where clients of an LFS repository ask for large contents. 400: they then tell their user to check
 # whether the server serves them. Source: hg 7.2.4, hgext/lfs/blobstore.py.
@@ -51,53 +47,15 @@ LFS_NAMES = (".git", "info", "lfs")
 LFS_WORDS = "the contents of large files (LFS) aren't served here; lfs.url can name who does"
 
 
-ADVICE = "Nobody can sign in here as yet: ask those who run this server to let you read it."
+ADVICE = "ask those who run this server to let you read it."
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """Where a request wants to go. `command` is None for a page."""
+class Refusals:
+    """None where it is allowed."""
 
-    names: tuple[str, ...]
-    command: bytes | None
-
-    @property
-    def shown_command(self) -> str:
-        """For the log: only words that are commands, the rest is whatever a client wrote."""
-        return self.command.decode() if self.command in COMMANDS and self.command else ""
-
-    @property
-    def is_push(self) -> bool:
-        command = COMMANDS.get(self.command or b"")
-        return command is not None and command.permission is Permission.PUSH
-
-    @property
-    def is_short(self) -> bool:
-        """Its answer is a text, and nothing is written."""
-        command = COMMANDS.get(self.command or b"")
-        return (
-            command is not None
-            and command.kind is Kind.TEXT
-            and command.permission is Permission.PULL
-        )
-
-    @property
-    def has_payload(self) -> bool:
-        return self.command == PAYLOAD_COMMAND
-
-
-@dataclass(slots=True)
-class Errand:
-    """One request on its way to an answer. `may_wait`: its thread is for those that wait for other
-    processes.
-    """
-
-    visit: Visit
-    way: Way
-    arguments: bytes = b""
-    payload: Iterator[bytes] | None = None
-    work: Work = field(default_factory=Work)
-    may_wait: bool = False
+    pull: Refusal | None
+    push: Refusal | None
 
 
 class Bridged(TrunklineError):
@@ -117,7 +75,6 @@ class Door:
         self._catalogue = Catalogue(self._roots, settings.index, self._handles.config)
         self._quick = Quick()
         self._bridged: dict[tuple[str, ...], None] = {}  # names, the oldest first
-        self._allow_anonymous = settings.allow_write == "anonymous"
         self.server_header = configured_server_header(settings)
 
     @property
@@ -162,23 +119,69 @@ class Door:
 
     def answer(self, errand: Errand) -> Answer:
         """Raises: PeerError, StoreError, SettingsError; Bridged, of an errand that mayn't wait."""
-        visit, way = errand.visit, errand.way
-        if way.command is None:
-            place = self._roots.find(way.names)
-            if place is None:
-                return self._index(way.names, visit)
-            served = self._handles.get(place.path, place.identity)
-            return self._landing(served, place.name, visit)
-        place = self._roots.find(way.names)
-        if place is None:
-            raise PeerError(NOT_FOUND, status=404)
-        served = self._handles.get(place.path, place.identity)
-        return self._command(served, errand)
+        refusal = self._why_not_name(errand)
+        if refusal is not None:
+            return refused(refusal, errand)
+        place = self._roots.find(errand.way.names)
+        if place is None and errand.way.command is None:
+            return self._index(errand)
+        served = None if place is None else self._served(place, errand)
+        if place is None or served is None:
+            raise self._not_there(errand)
+        refusals = self._refusals(served, errand)
+        if self._is_hidden(refusals.pull):
+            raise self._not_there(errand)
+        if errand.way.command is None:
+            return self._landing(served, place.name, errand, refusals.pull)
+        return self._command(served, errand, refusals)
+
+    def _why_not_name(self, errand: Errand) -> Refusal | None:
+        """Of a name that no rule opens, before it is looked for. Not of a page, which may be the
+        list of a folder.
+        """
+        judge = errand.standing.judge
+        if errand.way.command is None or not (judge.rules.rights or errand.who.scope):
+            return None
+        return judge.why_not_name(self._asked(errand, ("/".join(errand.way.names),)))
+
+    def _served(self, place: Place, errand: Errand) -> Served | None:
+        """None where it isn't open, and must seem not to be there: to open it takes a while.
+
+        Raises: StoreError, SettingsError.
+        """
+        assert place.identity is not None
+        served = self._handles.kept(place.path, place.identity)
+        if served is None:
+            asked = self._asked(errand, self._roots.known_as(errand.way.names, place.path))
+            config = self._handles.config(place.path)
+            if self._is_hidden(errand.standing.judge.why_not_read(config, asked)):
+                return None
+        return served or self._handles.get(place.path, place.identity)
+
+    def _is_hidden(self, refusal: Refusal | None) -> bool:
+        """That there is a repository at `/`, where nothing else is, is no secret."""
+        return (
+            refusal is not None
+            and refusal.text == READ.text
+            and self._roots.single_repository is None
+        )
+
+    def _not_there(self, errand: Errand) -> NotThere:
+        """A browser's picture of a site, a robot's file of rules: nobody asks those to log in."""
+        wants_login = errand.way.command is not None or wants_page(errand.visit.headers)
+        has_logins = errand.standing.judge.has_logins
+        return NotThere(wants_login and has_logins and errand.who.is_anonymous)
+
+    def _asked(self, errand: Errand, names: tuple[str, ...]) -> Asked:
+        visit = errand.visit
+        return Asked(names, errand.who, visit.method, visit.scheme)
 
     def quick_answer(self, errand: Errand, fresh: States) -> Answer | None:
         """For what `is_quick`, in the loop's thread: the kept answer. None: a thread is needed.
         Costs some stats, but waits for nobody, and works nothing out. Raises: as `answer`.
         """
+        if self._why_not_name(errand) is not None:
+            return None
         names = errand.way.names
         state = fresh.get(names)
         if state is None:
@@ -187,10 +190,10 @@ class Door:
             if state is None:
                 return None
             fresh.put(names, state)
-        why_not, why_no_push = self._refusals(
-            state.served, errand.visit.method, errand.visit.scheme
-        )
-        reply = None if why_not else kept_answer(state, read_request(errand, why_no_push is None))
+        refusals = self._refusals(state.served, errand)
+        if refusals.pull is not None:
+            return None
+        reply = kept_answer(state, read_request(errand, refusals.push is None))
         return None if reply is None else self._signed(reply, state.served)
 
     def _kept_state(self, names: tuple[str, ...]) -> State | None:
@@ -203,14 +206,13 @@ class Door:
         snapshot = served.repository.kept_snapshot()
         return None if snapshot is None else State(served, snapshot)
 
-    def _command(self, served: Served, errand: Errand) -> Answer:
-        visit, way = errand.visit, errand.way
-        why_no_pull, why_no_push = self._refusals(served, visit.method, visit.scheme)
-        refusal = why_no_push if way.is_push else why_no_pull
+    def _command(self, served: Served, errand: Errand, refusals: Refusals) -> Answer:
+        way = errand.way
+        refusal = refusals.push if way.is_push else refusals.pull
         if refusal is not None:
-            reply = self._refuse(refusal, visit, way)
+            reply = self._refuse(refusal, errand)
         else:
-            request = read_request(errand, why_no_push is None, self._url(served, errand))
+            request = read_request(errand, refusals.push is None, self._url(served, errand))
             if way.is_push:
                 reply = answer(served, request)
             else:
@@ -221,9 +223,11 @@ class Door:
         reply.headers.append((b"server", self._server_header_of(served)))
         return reply
 
-    def _refuse(self, refusal: Refusal, visit: Visit, way: Way) -> Answer:
-        if way.is_push:
-            return refuse_push(refusal, describe(visit), way.shown_command)
+    def _refuse(self, refusal: Refusal, errand: Errand) -> Answer:
+        way = errand.way
+        asks_login = refusal.status == PUSH.status and errand.standing.judge.has_logins
+        if way.is_push and not asks_login:
+            return refuse_push(refusal, describe(errand.visit), way.shown_command)
         return refuse(refusal, way.shown_command)
 
     def _state(self, served: Served, errand: Errand) -> State:
@@ -257,46 +261,60 @@ class Door:
         self._quick.add((way.names, way.command))
         return kept
 
-    def _refusals(
-        self, served: Served, method: str, scheme: str
-    ) -> tuple[Refusal | None, Refusal | None]:
-        """Of a pull and of a push; worked out once for a configuration."""
-        config = served.config
+    def _refusals(self, served: Served, errand: Errand) -> Refusals:
+        """Of who is anonymous, worked out once for a configuration."""
+        names, visit, judge = errand.way.names, errand.visit, errand.standing.judge
 
-        def judge() -> tuple[Refusal | None, Refusal | None]:
-            push = why_not_push(config, method, scheme, self._allow_anonymous)
-            return why_not_pull(config), push
+        def work_out() -> Refusals:
+            asked = self._asked(errand, self._roots.known_as(names, served.root))
+            config = served.config
+            return Refusals(judge.why_not_pull(config, asked), judge.why_not_push(config, asked))
 
-        return served.keep(f"access {method} {scheme}", config, judge)
+        if errand.who.user:
+            return work_out()
+        key = f"access {visit.method} {visit.scheme} {'/'.join(names)}"
+        return served.keep(key, judge, work_out)
 
-    def _landing(self, served: Served, name: str, visit: Visit) -> Answer:
-        refusal = why_not_read(served.config)
-        if refusal is not None:
-            return refused_page(refusal)
-        may_pull = why_not_pull(served.config) is None
+    def _landing(
+        self, served: Served, name: str, errand: Errand, refusal: Refusal | None
+    ) -> Answer:
+        """`refusal`: of a pull; it may still be read in a browser."""
+        if refusal is not None and refusal.text == READ.text:
+            return refused(refusal, errand)
+        visit = errand.visit
         links = links_up(name, visit.raw_path)
-        page = landing_page(served, name, f"{visit.scheme}://{visit.host}", may_pull, links)
-        reply = page_answer(page)
+        url = f"{visit.scheme}://{visit.host}"
+        reply = page_answer(landing_page(served, name, url, refusal is None, links))
         reply.headers.append((b"server", self._server_header_of(served)))
         return reply
 
-    def _index(self, names: tuple[str, ...], visit: Visit) -> Answer:
-        """The list, or the part of it below a folder; where there is none, nothing is found."""
+    def _index(self, errand: Errand) -> Answer:
+        """The list, or the part of it below a folder, of what this visitor may read; where that is
+        none, nothing is found.
+        """
+        names, visit, judge = errand.way.names, errand.visit, errand.standing.judge
         if not self._roots.is_folder(names):
-            return self._nothing(names, visit)
+            return self._nothing(errand)
+
+        def may_read(entry: Entry) -> bool:
+            known = self._roots.known_as(tuple(entry.path.split("/")), entry.real)
+            return judge.why_not_read(entry.config, self._asked(errand, known)) is None
+
         folder = "/".join(names)
-        listing = self._catalogue.listing().below(folder)
-        if folder and not listing.entries:
-            return self._nothing(names, visit)
+        listing = self._catalogue.listing().below(folder).shown_to(may_read)
+        if not listing.entries and (folder or (errand.who.is_anonymous and judge.has_logins)):
+            return self._nothing(errand)
         rows = [Row(entry.path, entry.name, entry.description) for entry in listing.entries]
         return page_answer(index_page(folder, rows, listing.is_cut, visit.raw_path))
 
-    def _nothing(self, names: tuple[str, ...], visit: Visit) -> Answer:
-        """Below a repository, as hgweb has its pages, its own page is named. Raises: PeerError."""
-        counts = range(len(names) - 1, -1, -1)
-        place = next(filter(None, (self._roots.find(names[:count]) for count in counts)), None)
+    def _nothing(self, errand: Errand) -> Answer:
+        """Below a repository, as hgweb has its pages, its own page is named; not below one that
+        must seem not to be there. Raises: PeerError.
+        """
+        visit, names = errand.visit, errand.way.names
+        place = self._place_above(errand)
         if place is None:
-            raise PeerError(NOT_FOUND, status=404)
+            raise self._not_there(errand)
         below = names[len(place.name.split("/")) if place.name else 0]
         text = f"{NOT_FOUND}: {NOT_HERE}" if below in NAMES else NOT_FOUND
         if not wants_page(visit.headers):
@@ -304,6 +322,18 @@ class Door:
         way = way_up(visit.raw_path) + (Row(place.name, "", "").href if place.name else "")
         link = Link("The repository's page", way or "./")
         return page_answer(error_page(404, text, link=link))
+
+    def _place_above(self, errand: Errand) -> Place | None:
+        """The nearest repository, if this visitor may read it."""
+        names = errand.way.names
+        counts = range(len(names) - 1, -1, -1)
+        place = next(filter(None, (self._roots.find(names[:count]) for count in counts)), None)
+        if place is None:
+            return None
+        known = self._roots.known_as(tuple(filter(None, place.name.split("/"))), place.path)
+        config = self._handles.config(place.path)
+        refusal = errand.standing.judge.why_not_read(config, self._asked(errand, known))
+        return None if self._is_hidden(refusal) else place
 
     def _server_header_of(self, served: Served) -> bytes:
         def make() -> bytes:
@@ -322,9 +352,11 @@ def read_request(errand: Errand, may_push: bool, url: str = "") -> Request:
         body=errand.arguments,
         may_push=may_push,
         payload=errand.payload,
+        user=errand.who.user or None,
         address=visit.address,
         scheme=visit.scheme,
         url=url,
+        may_need_login=errand.who.is_anonymous and errand.standing.auth.has_users,
         work=errand.work,
     )
 
@@ -333,8 +365,14 @@ def page_answer(page: Page) -> Answer:
     return Answer(page.status, page.headers, Bytes(page.html))
 
 
-def refused_page(refusal: Refusal) -> Answer:
-    return page_answer(error_page(refusal.status, refusal.text, ADVICE))
+def refused(refusal: Refusal, errand: Errand) -> Answer:
+    if errand.way.command is None:
+        advice = ADVICE.capitalize()
+        if errand.who.is_anonymous:
+            has_logins = errand.standing.judge.has_logins
+            advice = "Sign in to read it." if has_logins else f"Nobody can sign in here: {ADVICE}"
+        return page_answer(error_page(refusal.status, refusal.text, advice))
+    return refuse(refusal, errand.way.shown_command)
 
 
 def overrides(settings: Settings, roots: Roots) -> list[str]:

@@ -6,10 +6,12 @@ import logging
 from collections.abc import Mapping
 from http import HTTPStatus
 
+from trunkline.access.guesses import TooManyFailures
+from trunkline.access.judge import READ, Refusal
 from trunkline.errors import NotNative, PeerError, SettingsError, StoreError, TrunklineError
 from trunkline.hg.wire.answer import Answer
 from trunkline.hg.wire.negotiate import MEDIA_TYPE_0_1, MEDIA_TYPE_ERROR
-from trunkline.http.access import Refusal
+from trunkline.http.url_path import NOT_FOUND
 from trunkline.reply import Bytes
 from trunkline.web.pages import error_page
 
@@ -17,6 +19,15 @@ log = logging.getLogger(__name__)
 
 TEXT = (b"content-type", b"text/plain; charset=utf-8")
 RETRY_SECONDS = b"5"
+
+
+class NotThere(PeerError):
+    """No repository, or none that this visitor may know of: nothing tells which, and whoever could
+    see more with a login is asked for it in both cases.
+    """
+
+    def __init__(self, asks_login: bool) -> None:
+        super().__init__(NOT_FOUND, status=READ.status if asks_login else HTTPStatus.NOT_FOUND)
 
 
 def explain(error: Exception, what: str, command: str = "") -> Answer:
@@ -37,12 +48,16 @@ def explain(error: Exception, what: str, command: str = "") -> Answer:
 
 def peer_failure(error: PeerError, command: str) -> Answer:
     """In a form that a stock client shows, if one is known to ask."""
+    if isinstance(error, NotThere) and error.status == READ.status:
+        return refuse(READ, command) if command else text_answer(READ.status, READ.text)
     if command and error.status == HTTPStatus.BAD_REQUEST:
         line = error.text.strip().encode("utf-8", "surrogateescape") + b"\n"
         return Answer(200, [(b"content-type", MEDIA_TYPE_ERROR)], Bytes(line), command)
     answer = text_answer(error.status, error.text, command)
     if error.status == HTTPStatus.SERVICE_UNAVAILABLE:
         answer.headers.append((b"retry-after", RETRY_SECONDS))
+    if isinstance(error, TooManyFailures):
+        answer.headers.append((b"retry-after", b"%d" % error.seconds))
     if error.status == HTTPStatus.METHOD_NOT_ALLOWED:
         answer.headers.append((b"allow", b"GET, HEAD, POST" if command else b"GET, HEAD"))
     return answer

@@ -6,7 +6,7 @@ import os
 import socket
 import stat
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import ip_address
 
 from trunkline.errors import SettingsError
@@ -23,6 +23,7 @@ class Address:
     host: str = ""
     port: int = 0
     path: str = ""
+    scheme: str = "http"
 
     @property
     def is_local(self) -> bool:
@@ -40,7 +41,7 @@ class Address:
         if self.path:
             return UNIX_PREFIX + self.path
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}"
+        return f"{self.scheme}://{host}:{self.port}"
 
 
 def parse_listen(text: str) -> Address:
@@ -88,7 +89,7 @@ class Claim:
             self._socket = bind(wanted)
         except OSError as error:
             raise SettingsError(f"can't listen on {wanted.url}: {error.strerror}") from None
-        self.address = Address(wanted.host, self._socket.getsockname()[1])
+        self.address = replace(wanted, port=self._socket.getsockname()[1])
         if not HAS_REUSEPORT:
             self.close()
 

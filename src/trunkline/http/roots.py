@@ -95,6 +95,18 @@ class Roots:
             return None, ()
         return self._by_name.get(names[0]), names[1:]
 
+    def known_as(self, names: tuple[str, ...], path: str) -> tuple[str, ...]:
+        """The URL paths of the repository that `names` lead to: theirs, and where a symlink is on
+        the way, that of where it really is. `path` has no symlinks in it.
+        """
+        asked = "/".join(names)
+        mount, _ = self.locate(names)
+        if mount is None or mount.is_repository or not path.startswith(mount.root):
+            return (asked,)
+        inner = path[len(mount.root) :].strip("/")
+        real = f"{mount.name}/{inner}" if mount.name else inner
+        return (asked,) if real == asked else (asked, real)
+
     @property
     def single_repository(self) -> str | None:
         if len(self.mounts) == 1 and self.mounts[0].is_repository:

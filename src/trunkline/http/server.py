@@ -31,6 +31,7 @@ from trunkline.hg.stock.bridge import interrupt_shared_pool
 from trunkline.http.interrupt import Interrupt
 from trunkline.http.listen import Address, Claim, is_reachable
 from trunkline.http.log_writer import stderr_writer
+from trunkline.http.tls import Renewal, server_options
 from trunkline.http.worker_signals import heed_once
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ CUT_SIGNAL = signal.SIGUSR1  # from parent to worker: log what is running, and e
 CUT_SECONDS = 2.0  # for that
 
 
-def serve(settings: Settings, claim: Claim) -> None:
+def serve(settings: Settings, claim: Claim, settings_file: str = "") -> None:
     """Until SIGTERM or SIGINT. Raises: SystemExit 1 when workers keep dying."""
     # Spawned workers are the same on every platform, and hold nothing of this process.
     multiprocessing.set_start_method("spawn", force=True)
@@ -59,9 +60,13 @@ def serve(settings: Settings, claim: Claim) -> None:
     ready = multiprocessing.Semaphore(0)
     server = make_server(settings, claim.address, count, turn)
     server.on_startup(partial(start_announcing, claim, ready, count))
+    server.on_startup(Renewal(settings.tls, server.replace_workers).start)
     server.main_loop_interrupt.heed_signals()
     try:
-        server.serve(target_loader=partial(load_app, settings, ready, turn), wrap_loader=False)
+        server.serve(
+            target_loader=partial(load_app, settings, settings_file, ready, turn),
+            wrap_loader=False,
+        )
     finally:
         signal.set_wakeup_fd(-1)
         # Python gives signals back to the system before it ends: a second one would kill what
@@ -93,6 +98,10 @@ class Server(GranianServer):  # type: ignore[misc, valid-type, unused-ignore]
 
     def signal_handler_reload(self, *_: Any, **__: Any) -> None:
         self._log_turn.value += 1
+
+    def replace_workers(self) -> None:
+        """One by one; running replies have `stop_seconds`. From any thread."""
+        super().signal_handler_reload()
 
     def _stop_workers(self) -> None:
         deadline = time.monotonic() + self.workers_kill_timeout
@@ -136,7 +145,7 @@ def make_server(settings: Settings, address: Address, workers: int, log_turn: c_
         backlog=BACKLOG,
         # Beyond it Granian takes no connection; our own limit refuses with words before that.
         backpressure=connections(settings.limits),
-        # Without TLS nobody speaks HTTP/2 to us, and it would need limits of its own.
+        # HTTP/2 would need limits of its own, and no client of ours speaks it.
         http=HTTPModes.http1,
         http1_settings=HTTP1Settings(
             max_buffer_size=settings.limits.header_bytes,
@@ -145,6 +154,7 @@ def make_server(settings: Settings, address: Address, workers: int, log_turn: c_
         log_level=LogLevels.warning,
         log_dictconfig=LOGGING,
         respawn_failed_workers=True,
+        **server_options(settings.tls),
         workers_kill_timeout=settings.server.stop_seconds,
     )
 
@@ -167,7 +177,7 @@ def connections(limits: Limits) -> int:
     return max(allowed, LEAST_CONNECTIONS)
 
 
-def load_app(settings: Settings, ready: Semaphore, log_turn: c_ulong) -> Any:
+def load_app(settings: Settings, settings_file: str, ready: Semaphore, log_turn: c_ulong) -> Any:
     """In a worker, before it takes connections."""
     from trunkline.http.app import App  # here, so that the parent needs no numpy
 
@@ -175,7 +185,12 @@ def load_app(settings: Settings, ready: Semaphore, log_turn: c_ulong) -> Any:
     sys.setswitchinterval(SWITCH_SECONDS)
     watch_parent(settings.server.stop_seconds)
     atexit.register(leave)
-    app = App(settings, ready=lambda: begin(app, ready), log_turn=lambda: log_turn.value)
+    app = App(
+        settings,
+        ready=lambda: begin(app, ready),
+        log_turn=lambda: log_turn.value,
+        settings_file=settings_file,
+    )
     return app
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
 
 from trunkline.config.proxies import UNIX
 from trunkline.http.own_url import reached_host
+
+NONE: frozenset[bytes] = frozenset()
 
 Scope = Mapping[str, Any]
 
@@ -24,6 +27,8 @@ class Visit:
     address: str
     scheme: str
     server: Sequence[Any] | None = None  # where it came in: host and port
+    is_proxied: bool = False  # by a proxy that we trust, whose headers these are
+    repeated: frozenset[bytes] = frozenset()  # names of headers that came more than once
     reached_host: str = ""  # what the client calls us; "" where that can't be known
 
     @property
@@ -42,14 +47,28 @@ def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
     client = scope.get("client")
     address = (client[0] if client else "") or UNIX
     scheme: str = scope["scheme"]
-    is_trusted = address in trusted_proxies
-    if is_trusted:
+    is_proxied = address in trusted_proxies
+    if is_proxied:
         address = forwarded_address(headers) or address
         scheme = forwarded_scheme(headers) or scheme
     raw_path = scope.get("raw_path") or scope["path"].encode("utf-8", "surrogateescape")
-    query, server = scope["query_string"], scope.get("server")
-    host = reached_host(headers, is_trusted, scope.get("http_version", ""))
-    return Visit(scope["method"], raw_path, query, headers, address, scheme, server, host)
+    return Visit(
+        scope["method"],
+        raw_path,
+        scope["query_string"],
+        headers,
+        address,
+        scheme,
+        scope.get("server"),
+        is_proxied,
+        repeated(scope["headers"]) if len(headers) < len(scope["headers"]) else NONE,
+        reached_host(headers, is_proxied, scope.get("http_version", "")),
+    )
+
+
+def repeated(headers: Iterable[tuple[bytes, bytes]]) -> frozenset[bytes]:
+    counts = Counter(name for name, _ in headers)
+    return frozenset(name for name, count in counts.items() if count > 1)
 
 
 def describe(visit: Visit) -> str:

@@ -127,6 +127,32 @@ def test_bad_settings(repository: Path, tmp_path: Path) -> None:
     assert "limits.query_bytes" in line
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[auth]\npassword_file = "p"\n', "p: line 1: "),
+        ('[auth]\npassword_file = "none"\n', "none: No such file"),
+        ('[auth]\ntoken_file = "p"\n', "p: no file of tokens"),
+        ('[auth]\nuser_header = "a b"\n', "user_header"),
+        ('[auth]\nrealm = "\u00e4"\n', "realm"),
+        ('[[access]]\nread = ["@none"]\n', "no group 'none'"),
+        ('[[access]]\nrepositories = ["a//b"]\n', "'a//b'"),
+        ('[tls]\ncertificate = "p"\n', "go together"),
+        ('[tls]\ncertificate = "p"\nkey = "none"\n', "none: No such file"),
+        ('[tls]\ncertificate = "p"\nkey = "p"\n', "p and "),
+    ],
+)
+def test_access_that_is_broken_at_the_start(
+    repository: Path, tmp_path: Path, text: str, words: str
+) -> None:
+    (tmp_path / "p").write_text("alice:plain\n")
+    file = tmp_path / "s.toml"
+    file.write_text(text)
+    line = refused(str(repository), "--settings", str(file), "--listen", "127.0.0.1:0")
+    assert words in line
+    assert "plain" not in line
+
+
 def test_a_bad_entry_of_config_names_the_file(repository: Path, tmp_path: Path) -> None:
     file = tmp_path / "s.toml"
     file.write_text('config = ["server.zliblevel=high"]\n')

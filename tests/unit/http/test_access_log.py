@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -10,19 +11,27 @@ from trunkline.http.access_log import AccessLog, Line, format_json, format_text
 LINE = Line(
     "192.0.2.1", "GET", "/a/b", 200, 12345, 0.25, "zstd", "getbundle", "mercurial/proto-1.0", "ok"
 )
+ALICE = dataclasses.replace(LINE, user="alice")
 
 
 def test_text_line_has_every_field() -> None:
     assert format_text(0.5, LINE) == (
-        '1970-01-01T00:00:00.500Z 192.0.2.1 "GET /a/b" 200 12345 0.2500 getbundle zstd ok '
+        '1970-01-01T00:00:00.500Z 192.0.2.1 - "GET /a/b" 200 12345 0.2500 getbundle zstd ok '
         '"mercurial/proto-1.0"'
     )
 
 
+def test_user_is_named() -> None:
+    assert format_text(0.5, ALICE).split()[1:4] == ["192.0.2.1", "alice", '"GET']
+    spaced = dataclasses.replace(LINE, user='Alice "S" x')
+    assert format_text(0.5, spaced).split()[2] == r"Alice\x20\"S\"\x20x"
+
+
 def test_json_line_has_every_field() -> None:
-    assert json.loads(format_json(0.5, LINE)) == {
+    assert json.loads(format_json(0.5, ALICE)) == {
         "time": "1970-01-01T00:00:00.500Z",
         "client": "192.0.2.1",
+        "user": "alice",
         "method": "GET",
         "path": "/a/b",
         "status": 200,
@@ -37,7 +46,7 @@ def test_json_line_has_every_field() -> None:
 
 @pytest.mark.parametrize("bad", ['a" 200 "', "a\nb", "a\r\x1b[2J", "\x85\x9b", "ü\udcff", "\\"])
 def test_no_client_can_forge_a_line(bad: str) -> None:
-    line = Line(client=bad, method=bad, path=bad, user_agent=bad)
+    line = Line(client=bad, user=bad, method=bad, path=bad, user_agent=bad)
     text = format_text(0, line)
     assert len(text.splitlines()) == 1
     assert text.replace("\\\\", "").replace('\\"', "").count('"') == 4

@@ -17,7 +17,8 @@ from tests.unit.http.driving import Client, Reply, ask, busy, get, make_app, pos
 from trunkline import __version__
 from trunkline.config.settings import Limits, Log, Server, Settings
 from trunkline.http.app import ATTEND_SECONDS, App
-from trunkline.http.door import Errand, States, Way
+from trunkline.http.door import States
+from trunkline.http.errand import Errand, Way
 from trunkline.http.fresh import Fresh
 from trunkline.http.send import BrokenReply
 from trunkline.http.visit import Visit
@@ -160,7 +161,8 @@ def test_event_loop_waits_for_nothing(tmp_path: Path) -> None:
             way = Way((), b"heads")
             for query in (b"cmd=heads", b"cmd=batch&cmds=lookup+key%3Dtip"):
                 visit = Visit("GET", b"/", query, {}, "192.0.2.1", "http")
-                asked.append(app._door.quick_answer(Errand(visit, way), fresh) is None)
+                errand = Errand(visit, way, app._access.get())
+                asked.append(app._door.quick_answer(errand, fresh) is None)
             await asyncio.sleep(0.01)  # the look at the disk is forgotten
         app.close_threads()
 
@@ -191,7 +193,8 @@ def test_event_loop_works_nothing_out(made: Path, taught: str, asked: str) -> No
             visit = Visit("GET", b"/", f"cmd={query}".encode(), said, "192.0.2.1", "http")
             way = app._door.way(visit)
             assert app._door.is_quick(visit, way, b"")
-            found.append(app._door.quick_answer(Errand(visit, way), Fresh()) is not None)
+            errand = Errand(visit, way, app._access.get())
+            found.append(app._door.quick_answer(errand, Fresh()) is not None)
         app.close_threads()
 
     asyncio.run(run())
@@ -235,7 +238,7 @@ def test_nobody_pushes_by_default(made: Path, caplog: pytest.LogCaptureFixture) 
     open_app = make_app(made / "small", config=["web.push_ssl=no"])
     reply = unbundle(open_app)
     assert (reply.status, reply.body) == (200, b"push not authorized\n")
-    assert "[web.allow-push, web.deny_push]" in caplog.messages[-1]
+    assert "[access, web.allow-push, web.deny_push]" in caplog.messages[-1]
     assert reply.header(b"www-authenticate") is None  # nobody can log in yet
     reply = get(open_app, "/?cmd=unbundle&heads=")
     assert reply.status == 405

@@ -61,11 +61,13 @@ def test_lists_nested_ones_sorted(root: Path) -> None:
     assert paths(found.below("grou")) == []
 
 
-def test_leaves_out_hidden_and_unreadable_ones(root: Path) -> None:
+def test_leaves_out_hidden_ones_and_is_cut_to_what_somebody_may_read(root: Path) -> None:
     for name in ("hidden", "denied", "broken"):
         repository(root / name, "[web]\nhidden = or so\n")
     repository(root / "named", "[web]\nname = A name\n")
-    found = listing(root)
+    whole = listing(root)
+    assert paths(whole) == ["a", "b", "denied", "group/c", "group/c/nested", "named", "x/y/z"]
+    found = whole.shown_to(lambda entry: not entry.config.list("web", "deny_read", untrusted=True))
     assert paths(found) == ["a", "b", "group/c", "group/c/nested", "named", "x/y/z"]
     entry = found.entries[4]
     assert (entry.name, entry.description) == ("A name", "words")

@@ -35,6 +35,14 @@ def test_a_trusted_proxy_is_believed_in_its_last_word() -> None:
     assert (visit.address, visit.scheme) == ("192.0.2.7", "https")
 
 
+def test_tells_whose_headers_they_are_and_which_came_twice() -> None:
+    visit = read_visit(scope(*PROXIED), {"127.0.0.1"})
+    assert (visit.is_proxied, visit.repeated) == (True, frozenset())
+    twice = scope((b"x-user", b"alice"), (b"a", b"b"), (b"x-user", b"admin"))
+    visit = read_visit(twice, ())
+    assert (visit.is_proxied, visit.repeated) == (False, frozenset({b"x-user"}))
+
+
 def test_anybody_else_is_not() -> None:
     visit = read_visit(scope(*PROXIED), {"192.0.2.1"})
     assert (visit.address, visit.scheme) == ("127.0.0.1", "http")

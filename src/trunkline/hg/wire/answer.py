@@ -100,7 +100,8 @@ def keep(exchange: Exchange, made: Answer) -> None:
 def answer_key(state: State, request: Request) -> Key:
     """All of a request and of what the snapshot leaves open that an answer may depend on."""
     said = [header for header in request.headers.items() if header[0].startswith(HEADERS)]
-    return (state.has_clone_bundles, request.query, request.body, request.user, *said)
+    who = request.user, request.may_need_login
+    return (state.has_clone_bundles, request.query, request.body, who, *said)
 
 
 def request_size(request: Request) -> int:

@@ -45,24 +45,31 @@ def hello(exchange: Exchange, _: Arguments) -> Text:
 
 
 def words(exchange: Exchange) -> bytes:
+    """Without `httppostargs` for who may have to log in: to push, stock clients send arguments and
+    bundle again then, and what is left of the two after the first time is nothing; they wait for
+    ever. Source: hg 7.2.4, httppeer.py (_multifile) and url.py (_gen_sendfile).
+    """
     served, snapshot = exchange.served, exchange.native
+    may_post = not exchange.request.may_need_login
     if snapshot is None:
         return join(bridged_words(exchange))
     has_clone_bundles = exchange.state.has_clone_bundles
 
     def make() -> bytes:
-        return join(native_words(served, snapshot, has_clone_bundles))
+        return join(native_words(served, snapshot, has_clone_bundles, may_post))
 
-    return served.keep(f"capabilities {has_clone_bundles}", snapshot, make)
+    return served.keep(f"capabilities {has_clone_bundles} {may_post}", snapshot, make)
 
 
 def join(found: list[bytes]) -> bytes:
     return b" ".join(sorted(found))
 
 
-def native_words(served: Served, snapshot: Snapshot, has_clone_bundles: bool) -> list[bytes]:
+def native_words(
+    served: Served, snapshot: Snapshot, has_clone_bundles: bool, may_post: bool
+) -> list[bytes]:
     config = served.config
-    found = [*COMMANDS, *PUSH, *transport_words(served), *stream_words(snapshot, config)]
+    found = [*COMMANDS, *PUSH, *transport_words(served, may_post), *stream_words(snapshot, config)]
     if config.bool("experimental", "bundle2-advertise", True):
         found.append(format_token(bundle_capabilities(config)))
     if has_clone_bundles:
@@ -85,7 +92,7 @@ def stream_words(snapshot: Snapshot, config: HgConfig) -> list[bytes]:
     return found
 
 
-def transport_words(served: Served) -> list[bytes]:
+def transport_words(served: Served, may_post: bool) -> list[bytes]:
     config = served.config
     names = (chosen.engine.wire_name for chosen in served.engines.offered)
     found = [
@@ -94,7 +101,7 @@ def transport_words(served: Served) -> list[bytes]:
         b"httpmediatype=0.1rx,0.1tx,0.2tx",
         b"compression=" + b",".join(quote_from_bytes(name).encode() for name in names),
     ]
-    if config.bool("experimental", "httppostargs", True):
+    if may_post and config.bool("experimental", "httppostargs", True):
         found.append(b"httppostargs")
     return found
 
@@ -102,7 +109,7 @@ def transport_words(served: Served) -> list[bytes]:
 def bridged_words(exchange: Exchange) -> list[bytes]:
     """What the installed Mercurial says over SSH, with our transport."""
     served = exchange.served
-    found = set(transport_words(served))
+    found = set(transport_words(served, not exchange.request.may_need_login))
     for word in exchange.ask_bridge(b"capabilities", {}).split():
         name = word.partition(b"=")[0]
         if name == b"bundle2":

@@ -69,6 +69,15 @@ def test_headers_and_post_arguments_follow_configuration(plain: Stock) -> None:
     assert ours["httpheader"] == "1024"
 
 
+def test_who_may_have_to_log_in_sends_no_arguments_in_a_body(plain: Stock) -> None:
+    """Stock clients can't send those a second time."""
+    ours = served(plain)
+    usual, anonymous = (
+        words(ask(ours, b"cmd=capabilities", may_need_login=needs).body) for needs in (False, True)
+    )
+    assert usual.keys() - anonymous.keys() == {"httppostargs"}
+
+
 def test_hello_is_capabilities_as_a_line(plain: Stock) -> None:
     ours = served(plain)
     expected = b"capabilities: " + ask(ours, b"cmd=capabilities").body + b"\n"
