@@ -14,6 +14,7 @@ from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
 
 from benchmarks.dataset import ENVIRONMENT
+from benchmarks.loads import clone_side_by_side, full_link, read_side_by_side, slow_readers
 from benchmarks.process import Server, bin_path
 from benchmarks.reader import Connection, argument_headers, getbundle
 
@@ -38,7 +39,8 @@ class Case:
     """`config` goes to both servers; `run` is timed from outside, its figures are its own.
 
     `dataset`: the repository that it needs, when that isn't the run's. `spools`: Trunkline may make
-    a reply once for many; elsewhere each is made anew.
+    a reply once for many; elsewhere each is made anew. `missing`: the server has a fresh copy
+    without so many of the newest changesets; None: it has the repository itself.
     """
 
     name: str
@@ -47,6 +49,8 @@ class Case:
     run: Callable[[Server, Repository], Figures]
     dataset: str = ""
     spools: bool = False
+    missing: int | None = None
+    is_side_by_side: bool = False
 
 
 def read_bundle(server: Server, headers: dict[str, str]) -> Figures:
@@ -94,6 +98,37 @@ def warm_clones(readers: int, stream: bool = False) -> Callable[[Server, Reposit
             for _ in range(2):
                 read_bundle(server, headers)
         return at_once(server, readers, lambda: int(read_bundle(server, headers)["bytes_body"]))
+
+    return run
+
+
+def side_by_side(how: str, count: int, is_real: bool) -> Callable[[Server, Repository], Figures]:
+    """The third seed's table. A byte reader's pull into an empty repository is a normal clone."""
+
+    def run(server: Server, repository: Repository) -> Figures:
+        headers = getbundle(repository.heads, [NULL], stream=how == "uncompressed")
+        if not is_real:
+            return read_side_by_side(server, count, headers)
+        size = int(read_bundle(server, headers)["bytes_body"])
+        return clone_side_by_side(server, count, how, size)
+
+    return run
+
+
+def slow(count: int) -> Callable[[Server, Repository], Figures]:
+    return lambda server, repository: slow_readers(
+        server, count, getbundle(repository.heads, [NULL])
+    )
+
+
+def full(connections: int) -> Callable[[Server, Repository], Figures]:
+    """Of a stream clone that was made before."""
+
+    def run(server: Server, repository: Repository) -> Figures:
+        headers = getbundle(repository.heads, [NULL], stream=True)
+        for _ in range(2):
+            read_bundle(server, headers)
+        return full_link(server, connections, headers)
 
     return run
 
@@ -188,9 +223,43 @@ def real_clone(*options: str) -> Callable[[Server, Repository], Figures]:
     return run
 
 
+def real_push(server: Server, repository: Repository) -> Figures:
+    """The stock client, with all of the repository; the server must have it all afterwards."""
+    command = [bin_path("hg"), "-R", str(repository.path), "push", "--quiet", "--force", server.url]
+    before, started = getrusage(RUSAGE_CHILDREN), time.perf_counter()
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, check=False)
+    wall, after = time.perf_counter() - started, getrusage(RUSAGE_CHILDREN)
+    assert done.returncode in (0, 1), done.stderr  # 1: there was nothing to push
+    connection = Connection(server.port)
+    try:
+        reading = connection.get("/?cmd=heads", {}, keep=True)
+    finally:
+        connection.close()
+    assert set(reading.body.decode().split()) == set(repository.heads), "the server has other heads"
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"client_cpu_s": used, "wall_s": wall}
+
+
+PUSHABLE = ("web.push_ssl=no", "web.allow-push=*")
+
+
+def pushing(name: str, title: str, missing: int) -> Case:
+    return Case(name, title, PUSHABLE, real_push, "push", missing=missing)
+
+
 def engine(name: str, level: int | None = None) -> tuple[str, ...]:
     config = (f"server.compressionengines={name}",)
     return config if level is None else (*config, f"server.{name}level={level}")
+
+
+SIDE_BY_SIDE = {
+    "readers": ("normal", "uncompressed"),
+    "clients": ("normal", "uncompressed", "init and pull"),
+}
+
+
+def side_name(kind: str, how: str, count: int) -> str:
+    return f"{kind}-{how.replace(' ', '-')}-{count}"
 
 
 CASES = {
@@ -212,14 +281,18 @@ CASES = {
             storm(50),
             spools=True,
         ),
+        Case("warm", "clone made before, zstd 3", engine("zstd", 3), warm_clones(1), spools=True),
         Case("warm-none", "clone made before, none", engine("none"), warm_clones(1), spools=True),
         Case(
             "warm-stream-4",
-            "each of 4 stream clones made before",
+            "each of 4 stream clones made before, 38,000 files",
             (),
             warm_clones(4, stream=True),
+            "wide",
             spools=True,
         ),
+        Case("slow-30", "beside 30 readers at 10 kB/s", engine("zstd", 3), slow(30), spools=True),
+        Case("gigabit", "stream clones that fill a gigabit", (), full(4), spools=True),
         Case("no-op-pull", "pull with nothing new, 1 connection", (), no_op_pulls(1)),
         Case("no-op-pull-16", "pull with nothing new, 16 connections", (), no_op_pulls(16)),
         Case("client-none", "hg clone, no compression", engine("none"), real_clone()),
@@ -229,5 +302,22 @@ CASES = {
         Case("client-zstd-10", "hg clone, zstd 10", engine("zstd", 10), real_clone()),
         Case("client-zlib", "hg clone, zlib", engine("zlib"), real_clone()),
         Case("client-stream", "hg clone --stream", (), real_clone("--stream")),
+        pushing("push-1", "hg push of 1 changeset", 1),
+        pushing("push-2000", "hg push of 2,000 changesets", 2000),
+        pushing("push-nothing", "hg push with nothing to push", 0),
+        *(
+            Case(
+                side_name(kind, how, count),
+                f"{count} x {how}, {kind}",
+                (),
+                side_by_side(how, count, kind == "clients"),
+                "push" if kind == "clients" else "",
+                spools=True,
+                is_side_by_side=True,
+            )
+            for kind, ways in SIDE_BY_SIDE.items()
+            for how in ways
+            for count in (1, 2, 3, 4)
+        ),
     )
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,23 @@ def build(name: str, folder: Path, verbose: bool = True) -> Path:
     run_hg("-R", str(target), "bookmark", "-r", "tip", "newest")
     run_hg("-R", str(target), "debugupdatecaches")
     stamp.write_text(wanted)
+    return target
+
+
+def without_newest(whole: Path, changesets: int, missing: int) -> Path:
+    """The same without so many of its newest changesets; made anew when `whole` is."""
+    target = whole.with_name(f"{whole.name}-without-{missing}")
+    if target.exists() and target.stat().st_mtime > (whole / ".hg/requires").stat().st_mtime:
+        return target
+    shutil.rmtree(target, ignore_errors=True)
+    bundle = whole.with_name(f"{target.name}.hg")
+    revisions = f"0:{changesets - missing - 1}"
+    run_hg("-R", str(whole), "bundle", "-q", "--base", "null", "-r", revisions, str(bundle))
+    run_hg("init", str(target))
+    run_hg("-R", str(target), "unbundle", "--quiet", str(bundle))
+    bundle.unlink()
+    run_hg("-R", str(target), "phase", "--public", "-r", "all()")
+    run_hg("-R", str(target), "debugupdatecaches")
     return target
 
 

@@ -50,6 +50,8 @@ class Shape:
 SHAPES = {
     "small": Shape(1, 600, 150, 60, 6, 3.0, 0.06, 3),
     "large": Shape(2, 56_000, 5_400, 130, 11, 3.2, 0.05, 12),
+    # For pushes: each round has a copy of its own.
+    "push": Shape(4, 6_000, 1_500, 100, 8, 3.0, 0.05, 4),
     # For stream clones: what they cost is files to open, and there are many here.
     "wide": Shape(3, 1_500, 38_000, 560, 11, 3.2, 0.05, 4, 37_500),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from urllib.parse import quote, quote_plus
 
@@ -44,16 +45,17 @@ class Reading:
 class Connection:
     """One keep-alive connection. Bodies may be chunked or counted."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, read_bytes: int = READ_BYTES) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), 120)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._held = b""
+        self._read_bytes = read_bytes
 
     def close(self) -> None:
         self._socket.close()
 
     def _more(self) -> None:
-        data = self._socket.recv(READ_BYTES)
+        data = self._socket.recv(self._read_bytes)
         if not data:
             raise ConnectionError("the server closed the connection")
         self._held += data
@@ -67,13 +69,24 @@ class Connection:
     def _take(self, count: int, sink: Sink | None) -> None:
         """Pass `count` bytes."""
         while count:
-            data = self._held or self._socket.recv(min(count, READ_BYTES))
+            data = self._held or self._socket.recv(min(count, self._read_bytes))
             if not data:
                 raise ConnectionError("the server closed the connection in mid-body")
             used, self._held = data[:count], data[count:]
             count -= len(used)
             if sink is not None:
                 sink(used)
+
+    def ask(self, path: str, headers: Mapping[str, str]) -> None:
+        lines = [f"GET {path} HTTP/1.1", "Host: 127.0.0.1"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        self._socket.sendall("\r\n".join([*lines, "", ""]).encode())
+
+    def drop(self, count: int) -> None:
+        """Take so many bytes at most, of what is there."""
+        self._socket.setblocking(False)
+        with suppress(BlockingIOError):
+            self._socket.recv(count)
 
     def get(
         self,
@@ -83,10 +96,8 @@ class Connection:
         sink: Sink | None = None,
     ) -> Reading:
         """The bytes are dropped; or kept, or given to `sink`."""
-        lines = [f"GET {path} HTTP/1.1", "Host: 127.0.0.1"]
-        lines += [f"{name}: {value}" for name, value in headers.items()]
         started = time.perf_counter()
-        self._socket.sendall("\r\n".join([*lines, "", ""]).encode())
+        self.ask(path, headers)
         head = self._line(b"\r\n\r\n").split(b"\r\n")
         fields = {
             name.strip().lower(): value.strip()

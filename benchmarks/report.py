@@ -14,7 +14,7 @@ from typing import Any
 import click
 import jinja2
 
-from benchmarks.cases import CASES
+from benchmarks.cases import CASES, SIDE_BY_SIDE, side_name
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "large.json"
@@ -41,6 +41,9 @@ FIGURES = (
     Figure("wall_s", "wall, s", 1, "{:.2f}", "less"),
     Figure("server_peak_bytes", "peak memory of a process, MiB", MIB, "{:.0f}", "less"),
     Figure("bytes_per_s", "all together, MiB/s", MIB, "{:.0f}", "more"),
+    Figure("latency_idle_s", "latency of capabilities, idle, ms", 0.001, "{:.2f}", "less"),
+    Figure("latency_s", "latency of capabilities, ms", 0.001, "{:.2f}", "less"),
+    Figure("cores_at_a_gigabit", "cores busy at 125 MB/s", 1, "{:.2f}", "less"),
     Figure("requests_per_s", "requests/s", 1, "{:.0f}", "more"),
     Figure("cpu_per_request_s", "server CPU a request, ms", 0.001, "{:.3f}", "less"),
 )
@@ -48,9 +51,18 @@ FIGURES = (
 # Of the README.
 COSTS = ("server_cpu_s", "requests_per_s")
 SHOWN_WITH_MEMORY = ("clone-zstd-3", "stream")
-# What one connection gets out of `hg serve` says more of TCP's delayed acknowledgements, for which
-# its replies wait 40 ms, than of either server.
-LEFT_OUT = ("no-op-pull",)
+# Not one connection's pulls: `hg serve` waits 40 ms for TCP's delayed acknowledgements there.
+SHOWN = (
+    "clone-zstd-3",
+    "clone-zlib",
+    "clone-none",
+    "stream-wide",
+    "storm-50",
+    "warm",
+    "warm-stream-4",
+    "no-op-pull-16",
+    "push-1",
+)
 
 
 @dataclass(frozen=True)
@@ -70,15 +82,58 @@ class Row:
         return self.figure.form.format(value / self.figure.scale)
 
 
+@dataclass(frozen=True)
+class Side:
+    """So many clients at once: Mbit/s together, and CPU seconds of all that one server did."""
+
+    kind: str
+    how: str
+    count: int
+    stock: float
+    ours: float
+    stock_cpu: float
+    ours_cpu: float
+    stock_clients: float
+    ours_clients: float
+
+
+def sides(document: dict[str, Any]) -> list[Side]:
+    found = []
+    for kind, ways in SIDE_BY_SIDE.items():
+        for how in ways:
+            for count in range(1, 5):
+                rounds = [
+                    entry
+                    for entry in document["rounds"]
+                    if entry["case"] == side_name(kind, how, count)
+                ]
+                if rounds:
+                    figures = [
+                        middle(rounds, peer, name)
+                        for name in ("mbit_per_s", "server_cpu_s", "client_cpu_s")
+                        for peer in ("stock", "trunkline")
+                    ]
+                    found.append(Side(kind, how, count, *figures))
+    return found
+
+
+def middle(rounds: list[dict[str, Any]], peer: str, name: str) -> float:
+    """0 where nothing was measured."""
+    figures = [entry["figures"].get(name, 0.0) for entry in rounds if entry["peer"] == peer]
+    return float(median(figures))
+
+
 def is_in_summary(row: Row) -> bool:
     if row.figure.name == "server_peak_bytes":
         return row.case in SHOWN_WITH_MEMORY
-    return row.figure.name in COSTS and row.case not in LEFT_OUT
+    return row.figure.name in COSTS and row.case in SHOWN
 
 
 def rows(document: dict[str, Any]) -> list[Row]:
     found = []
     for case in CASES.values():
+        if case.is_side_by_side:
+            continue
         is_rate = case.name.startswith("no-op")  # more CPU there only means more requests
         rounds = [entry for entry in document["rounds"] if entry["case"] == case.name]
         for figure in FIGURES:
@@ -117,10 +172,11 @@ def render(document: dict[str, Any]) -> dict[str, str]:
         for name in CASES
     }
     most = max(counts.values())
-    told = {
+    told: dict[str, Any] = {
         "about": document,
         "cases": CASES,
         "rows": found,
+        "sides": sides(document),
         "summary": [row for row in found if is_in_summary(row)],
         "rounds": most,
         "fewer": [CASES[name].title for name, count in counts.items() if 0 < count < most],
@@ -128,6 +184,9 @@ def render(document: dict[str, Any]) -> dict[str, str]:
     return {
         "docs/benchmarks.md": environment.get_template("benchmarks.md").render(told),
         "docs/benchmarks.svg": environment.get_template("benchmarks.svg").render(told),
+        "docs/side-by-side.svg": environment.get_template("side_by_side.svg").render(
+            told | {"sides": [side for side in told["sides"] if side.kind == "clients"]}
+        ),
         "summary": environment.get_template("summary.md").render(told),
     }
 

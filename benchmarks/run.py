@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -16,7 +20,7 @@ import click
 
 from benchmarks import process, sameness
 from benchmarks.cases import CASES, Case, Figures, Repository
-from benchmarks.dataset import build, run_hg
+from benchmarks.dataset import build, run_hg, without_newest
 from benchmarks.reader import Connection
 
 PEERS = ("stock", "trunkline")
@@ -36,7 +40,12 @@ def read_repository(path: Path) -> Repository:
 
 def measure(case: Case, peer: str, repository: Repository) -> Figures:
     """One round on a fresh server, after one small request so that start-up isn't counted."""
-    server = process.start(peer, repository.path, case.config, case.spools)
+    with served(case, repository) as path:
+        return measure_at(path, case, peer, repository)
+
+
+def measure_at(path: Path, case: Case, peer: str, repository: Repository) -> Figures:
+    server = process.start(peer, path, case.config, case.spools)
     try:
         warm(server)
         before = server.cpu_seconds()
@@ -48,6 +57,17 @@ def measure(case: Case, peer: str, repository: Repository) -> Figures:
     finally:
         server.stop()
     return figures
+
+
+@contextmanager
+def served(case: Case, repository: Repository) -> Iterator[Path]:
+    """What the server of one round serves."""
+    if case.missing is None:
+        yield repository.path
+        return
+    older = without_newest(repository.path, repository.changesets, case.missing)
+    with tempfile.TemporaryDirectory(prefix="trunkline-bench-") as scratch:
+        yield Path(shutil.copytree(older, Path(scratch) / "served", symlinks=True))
 
 
 def warm(server: process.Server) -> None:

@@ -7,28 +7,30 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from tests.compat import sources
-from tests.compat.hg import INSTALLED, Hg, older, older_versions
+from tests.compat.hg import Hg, older, older_versions
 from tests.compat.serving import Serve, Serving, serving
 from tests.compat.sources import Source
+from tests.compat.warm import WARM, warm
 
 WITHOUT_OLD_HG = "TRUNKLINE_WITHOUT_OLD_HG"
 
 
 @pytest.fixture(scope="session", params=["installed", *older_versions()])
 def hg(request: pytest.FixtureRequest) -> Hg:
-    """Each client in turn. A missing one is a failure, unless asked to do without."""
+    """Each client in turn, kept warm. A missing one is a failure, unless asked to do without."""
     if request.param == "installed":
-        return INSTALLED
+        return WARM
     client = older(request.param)
     if not client.executable.exists():
         if os.environ.get(WITHOUT_OLD_HG):
             pytest.skip(f"{WITHOUT_OLD_HG} is set: no Mercurial {request.param}")
         pytest.fail(f"Mercurial {request.param} isn't built: run scripts/older-mercurials")
-    return client
+    return warm(client)
 
 
 @pytest.fixture(scope="session")
@@ -109,6 +111,31 @@ def serve(_pool: dict[tuple[str, ...], Serving]) -> Iterator[Serve]:
     yield start
     for server in used:
         server.check_log()
+
+
+@dataclass(frozen=True)
+class Host:
+    """A server that everybody may write to, and the folder of what it serves, for tests that make
+    repositories of their own there.
+    """
+
+    folder: Path
+    server: Serving
+
+
+@pytest.fixture(scope="session")
+def _host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    folder = tmp_path_factory.mktemp("host")
+    (folder / "repos").mkdir()
+    with serving(folder / "repos", folder / "server", "--allow-write", "anonymous") as server:
+        yield Host(folder / "repos", server)
+
+
+@pytest.fixture
+def host(_host: Host) -> Iterator[Host]:
+    """At the test's end no log holds a traceback."""
+    yield _host
+    _host.server.check_log()
 
 
 @pytest.fixture

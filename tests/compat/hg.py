@@ -125,6 +125,14 @@ class Session:
 
     def __call__(self, *arguments: Argument) -> bytes:
         """What a command that succeeds prints."""
+        done = self.run(*arguments)
+        if done.status != 0:
+            said = (done.out + done.err).decode(errors="replace")
+            raise HgFailed(f"hg {arguments!r}: exit status {done.status}\n{said}")
+        return done.out
+
+    def run(self, *arguments: Argument) -> Finished:
+        """One command to its end, whatever that is."""
         words = b"\0".join(os.fsencode(word) for word in arguments)
         self._write(b"runcommand\n" + struct.pack(">I", len(words)) + words)
         out, err = b"", b""
@@ -136,10 +144,7 @@ class Session:
                 err += data
             elif channel == b"r":
                 (status,) = struct.unpack(">i", data)
-                if status != 0:
-                    said = (out + err).decode(errors="replace")
-                    raise HgFailed(f"hg {words!r}: exit status {status}\n{said}")
-                return out
+                return Finished(status, out, err)
 
     def write(self, name: str | bytes, data: bytes) -> Path:
         """A file of the working copy, its folders too."""

@@ -17,6 +17,7 @@ from tests.compat.hg import ENVIRONMENT, INSTALLED
 START_SECONDS = 30
 STOP_SECONDS = 30
 LOG_SECONDS = 0.1
+FAR = ("--config", "server.preferuncompressed=no")  # loopback is near: its clones would be streams
 READY = re.compile(r"listening (?:on|at) (https?://[^\s/]+)")
 
 # `stock` runs the same tests against `hg serve`: what fails there is the test's own fault.
@@ -96,7 +97,7 @@ class Serving:
 
 def trunkline_command(path: Path, *options: str) -> list[str]:
     program = Path(sys.executable).with_name("trunkline")
-    command = [str(program), "serve", str(path), "--listen", "127.0.0.1:0", *options]
+    command = [str(program), "serve", str(path), "--listen", "127.0.0.1:0", *FAR, *options]
     return command if "--workers" in options else [*command, "--workers", "1"]
 
 

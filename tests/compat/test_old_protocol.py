@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.compat.hg import INSTALLED, Hg
 from tests.compat.history import assert_same, bookmarks, nodes, verify
+from tests.compat.rawhttp import request
 from tests.compat.serving import IS_STOCK, Serve
 from tests.compat.sources import Source
 
@@ -147,6 +148,17 @@ def test_server_may_prefer_a_stream(hg: Hg, source: Source, serve: Serve, tmp_pa
     assert b"streaming all changes" not in said
     for clone in ("stream", "pull"):
         assert_same(hg, tmp_path / clone, source("rich"), without=[*PUBLISHED, b"tag"])
+
+
+@pytest.mark.skipif(IS_STOCK, reason="stock has no such policy")
+def test_near_clients_stream_by_themselves(source: Source, serve: Serve, tmp_path: Path) -> None:
+    server = serve(source("rich"), "--config", "server.preferuncompressed=")
+    said = INSTALLED("clone", "--noupdate", server.url, tmp_path / "stream")
+    assert b"streaming all changes" in said
+    assert_same(INSTALLED, tmp_path / "stream", source("rich"), without=[*PUBLISHED, b"tag"])
+    asked = server.address, "/?cmd=capabilities"
+    assert b"stream-preferred" in request(*asked).body
+    assert b"stream-preferred" not in request(*asked, {"Via": "1.1 proxy"}).body
 
 
 @pytest.mark.skipif(IS_STOCK, reason="stock needs this client's version 3 turned on")

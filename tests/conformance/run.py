@@ -46,6 +46,7 @@ WANTED = (
     "test-treediscovery.t",
     "test-clone-stream.t",
     "test-stream-bundle-v2.t",
+    "test-unbundlehash.t",
 )
 
 

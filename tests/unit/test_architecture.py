@@ -26,9 +26,13 @@ FOLDERS = (
     "trunkline.http",
     "trunkline.web",
     "trunkline.bundles",
+    "trunkline.svn.dav",
+    "trunkline.svn.txn",
+    "trunkline.svn.repository",
     "trunkline.spool",
     "trunkline.hg.wire",
     "trunkline.hg.bundle",
+    "trunkline.hg.large",
     "trunkline.hg.stock",
     "trunkline.access",
     "trunkline.config",
@@ -36,7 +40,7 @@ FOLDERS = (
     "trunkline.hg.store",
     "trunkline.hg.history",
 )
-ENTRY = ("trunkline", "trunkline.__main__", "trunkline.hg")
+ENTRY = ("trunkline", "trunkline.__main__", "trunkline.hg", "trunkline.svn")
 
 
 def modules() -> dict[str, Path]:

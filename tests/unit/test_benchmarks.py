@@ -10,7 +10,9 @@ from benchmarks.dataset import build, run_hg
 from benchmarks.report import RESULTS, ROOT, put_summary, render
 
 
-@pytest.mark.parametrize("name", ["docs/benchmarks.md", "docs/benchmarks.svg"])
+@pytest.mark.parametrize(
+    "name", ["docs/benchmarks.md", "docs/benchmarks.svg", "docs/side-by-side.svg"]
+)
 def test_document_is_what_the_kept_rounds_give(name: str) -> None:
     texts = render(json.loads(RESULTS.read_text()))
     assert (ROOT / name).read_text() == texts[name], "run: python -m benchmarks.report"

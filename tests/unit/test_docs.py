@@ -85,7 +85,8 @@ def test_dependencies_are_those_of_the_project() -> None:
 def licence_of(name: str) -> str:
     about = metadata(name)
     classifiers = [word for word in about.get_all("Classifier") or [] if "License" in word]
-    return " ".join([*(about.get_all("License-Expression") or []), *classifiers])
+    stated = [*(about.get_all("License-Expression") or []), *(about.get_all("License") or [])]
+    return " ".join([*stated, *classifiers])
 
 
 def test_fragments_have_a_kind_and_say_something() -> None:

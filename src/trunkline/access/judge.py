@@ -57,13 +57,14 @@ class Judge:
     allow_anonymous: bool
     has_logins: bool
 
-    def why_not_read(self, config: HgConfig, asked: Asked) -> Refusal | None:
-        """None: allowed. So with the others here."""
+    def why_not_read(self, config: HgConfig | None, asked: Asked) -> Refusal | None:
+        """None: allowed. So with the others here. `config` is None of a Subversion repository,
+        which has no `[web]`.
+        """
         who = asked.who
-        said = [
-            web.reading(config, who.user),
-            *(self.rules.reading(name, who) for name in asked.names),
-        ]
+        said = [self.rules.reading(name, who) for name in asked.names]
+        if config is not None:
+            said.append(web.reading(config, who.user))
         verdict = strictest(said)
         if verdict is Verdict.SILENT:
             verdict = Verdict.ALLOWED if who.user in self.rules.default else Verdict.LOGIN
@@ -88,6 +89,22 @@ class Judge:
         said = [self.rules.writing(name, asked.who) for name in asked.names]
         verdict = strictest([web.writing(config, asked.who.user), *said])
         if verdict is Verdict.SILENT:
+            verdict = Verdict.NOBODY
+        return self._refusal(PUSH, verdict, asked.who)
+
+    def why_not_commit(self, asked: Asked, has_paths: bool) -> Refusal | None:
+        """To a Subversion repository. `has_paths`: a file says who may write to which path, so
+        where no rule is about the repository, each user is left to that.
+        """
+        refusal = self.why_not_read(None, asked)
+        if refusal is not None:
+            return refusal
+        if self.allow_anonymous and asked.who.scope is None:
+            return None
+        verdict = strictest(self.rules.writing(name, asked.who) for name in asked.names)
+        if verdict is Verdict.SILENT and has_paths:
+            verdict = Verdict.LOGIN if asked.who.is_anonymous else Verdict.ALLOWED
+        elif verdict is Verdict.SILENT:
             verdict = Verdict.NOBODY
         return self._refusal(PUSH, verdict, asked.who)
 

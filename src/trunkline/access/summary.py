@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trunkline.access import web
 from trunkline.access.judge import Judge
@@ -43,6 +43,7 @@ class Summary:
     writes: Allowed
     rule: int | None
     needs_ssl: bool
+    beside: str = "[web]"  # what else is asked
 
 
 def summarise(judge: Judge, name: str, config: HgConfig) -> Summary:
@@ -60,6 +61,22 @@ def summarise(judge: Judge, name: str, config: HgConfig) -> Summary:
         reads if judge.allow_anonymous else writes,
         right.number if right else None,
         web.needs_ssl(config) and not judge.allow_anonymous,
+    )
+
+
+def summarise_svn(judge: Judge, name: str, has_paths: bool) -> Summary:
+    """`has_paths`: a file says who may write to which path."""
+    right = judge.rules.find(name)
+    reads = right.readers if right else judge.rules.default
+    unsaid = replace(reads, is_everyone=False) if has_paths else NOBODY
+    writes = right.writers if right else unsaid
+    return Summary(
+        name,
+        Allowed(reads),
+        Allowed(reads if judge.allow_anonymous else writes),
+        right.number if right else None,
+        False,
+        "access_file" if has_paths else "",
     )
 
 

@@ -11,7 +11,7 @@ from trunkline.access.current import Current
 from trunkline.access.doubts import Facts, find_doubts
 from trunkline.access.htpasswd import NO_PASSWORDS, parse_passwords
 from trunkline.access.judge import Judge
-from trunkline.access.summary import Summary, summarise
+from trunkline.access.summary import Summary, summarise, summarise_svn
 from trunkline.access.token_file import read_tokens
 from trunkline.access.tokens import NO_TOKENS
 from trunkline.access.watched import read_file
@@ -24,7 +24,7 @@ from trunkline.errors import SettingsError, StoreError
 from trunkline.hg.stock.configuration import close_readers, read_config
 from trunkline.http.catalogue import Budget, says_something, walk
 from trunkline.http.listen import parse_listen
-from trunkline.http.roots import Roots, mount_paths
+from trunkline.http.roots import Roots, mount_paths, svn_identity
 from trunkline.http.tls import check_tls
 
 UNSAFE = 1  # exit status
@@ -81,6 +81,9 @@ def summaries(roots: Roots, settings: Settings, judge: Judge) -> Iterator[Summar
     budget = Budget(settings.index.entries)
     for mount in roots.mounts:
         for name, real in walk(mount, budget):
+            if svn_identity(real) is not None:
+                yield summarise_svn(judge, name, bool(settings.subversion.access_file))
+                continue
             try:
                 if says_something(real):
                     config = read_config(real, settings.config)
@@ -92,5 +95,5 @@ def summaries(roots: Roots, settings: Settings, judge: Judge) -> Iterator[Summar
 
 
 def row(one: Summary) -> tuple[str, ...]:
-    by = "[web] and defaults" if one.rule is None else f"rule {one.rule} and [web]"
-    return one.name or "/", str(one.reads), str(one.writes), by
+    words = (f"rule {one.rule}", one.beside) if one.rule else (one.beside, "defaults")
+    return one.name or "/", str(one.reads), str(one.writes), " and ".join(filter(None, words))

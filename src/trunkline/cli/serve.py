@@ -61,7 +61,7 @@ def serve(
     allow_write: Literal["authenticated", "anonymous"] | None,
     insecure: bool,
 ) -> None:
-    """Serve Mercurial repositories over HTTP.
+    """Serve Mercurial and Subversion repositories over HTTP.
 
     A PATH that is a repository is served at /. A PATH that is a folder has every repository below
     it served at its path in the folder, found when it is asked for; / lists them. Of several PATHs

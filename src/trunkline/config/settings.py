@@ -13,7 +13,7 @@ from trunkline.config.auth import Auth, Rule, Tls, check_groups
 from trunkline.config.bundles import Bundles, BundleStore, check_public_url
 from trunkline.config.fields import unit, words
 from trunkline.config.mistakes import explain
-from trunkline.config.proxies import Proxies
+from trunkline.config.networks import Networks
 from trunkline.errors import SettingsError
 from trunkline.work import WALK_LIMIT
 
@@ -118,7 +118,7 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True):
     ] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        Proxies(self.trusted_proxies)
+        Networks(self.trusted_proxies, "trusted_proxies")
         check_public_url("public_url", self.public_url)
 
 
@@ -205,8 +205,23 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         int, unit("seconds", "For all of such arguments of one request: 408.", ge=1)
     ] = 300
     push_bytes: Annotated[
-        int, unit("bytes", "Of a pushed bundle: 413 if announced, else a cut push.", ge=1)
+        int,
+        unit(
+            "bytes",
+            "Of a pushed bundle, and of the contents of a large file that is sent: 413 if "
+            "announced, else a cut push.",
+            ge=1,
+        ),
     ] = 16 * GiB
+    lfs_batch_bytes: Annotated[
+        int,
+        unit(
+            "bytes",
+            "Of a list of large files (LFS) that a client asks for or is about to send: 413. Each "
+            "takes about 100, and Mercurial sends one list for a whole push.",
+            ge=1,
+        ),
+    ] = 8 * MiB
     other_body_bytes: Annotated[
         int, unit("bytes", "Of any other body, which nobody reads: 413.", ge=0)
     ] = 1 * MiB
@@ -254,6 +269,105 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
             ge=1,
         ),
     ] = WALK_LIMIT
+
+
+NEAR = (
+    "127.0.0.0/8",
+    "::1/128",
+    "10.0.0.0/8",
+    "172.16.0.0/12",
+    "192.168.0.0/16",
+    "169.254.0.0/16",
+    "fc00::/7",
+    "fe80::/10",
+    "unix",
+)
+
+
+class Hg(Struct, frozen=True, forbid_unknown_fields=True):
+    """Mercurial repositories, beside what they say themselves."""
+
+    stream: Annotated[
+        Literal["auto", "always", "never"],
+        words(
+            "Who is told that stream clones are preferred, and clones so unless it says `--pull`: "
+            "clients in `stream_networks`, all, or none. They are larger, and cost both ends a "
+            "fraction of the CPU. `server.preferuncompressed` in a repository's hgrc or in "
+            "`config` wins."
+        ),
+    ] = "auto"
+    stream_networks: Annotated[
+        list[str],
+        words(
+            "Addresses and networks whose links are fast; `unix` is who comes through a unix "
+            "socket. A request that a proxy has passed on counts by `X-Forwarded-For`, if it comes "
+            "from one of `server.trusted_proxies`, and is of none of these networks else."
+        ),
+    ] = field(default_factory=lambda: list(NEAR))
+
+    def __post_init__(self) -> None:
+        Networks(self.stream_networks, "stream_networks")
+
+
+class Subversion(Struct, frozen=True, forbid_unknown_fields=True):
+    """Subversion repositories."""
+
+    http_v2: Annotated[
+        bool, words("Whether HTTP v2 is advertised. Without it clients speak HTTP v1.")
+    ] = True
+    bulk_updates: Annotated[
+        Literal["Prefer", "On", "Off"],
+        words(
+            "Whether a checkout or update is one long answer (`Prefer`), or a list of files that "
+            "the client gets one by one (`Off`); `On` leaves it to the client's configuration."
+        ),
+    ] = "Prefer"
+    autoversioning: Annotated[
+        bool,
+        words(
+            "Whether plain WebDAV clients may write: each PUT, MKCOL, DELETE, COPY, MOVE and "
+            "PROPPATCH of a public URL is a commit of its own."
+        ),
+    ] = False
+    compression: Annotated[
+        int,
+        unit(
+            "level",
+            "Of texts on the wire: 0 none, 1 LZ4 where the client takes it, else zlib.",
+            le=9,
+        ),
+    ] = 1
+    transactions: Annotated[
+        str,
+        words(
+            "Folder where commits are put together, relative to the file. All workers and machines "
+            'that serve the same repositories must share it. `""`: in the account\'s own state '
+            "folder (`XDG_STATE_HOME`)."
+        ),
+    ] = ""
+    transaction_hours: Annotated[
+        int, unit("hours", "That a commit which nobody goes on with is kept.", ge=1)
+    ] = 48
+    access_file: Annotated[
+        str,
+        words(
+            "Access by path: a file in the stock authz format, relative to the file. Its sections "
+            "name a repository by its path in the URL, without the first slash "
+            "(`[team/project:/trunk]`). Rules of `[[access]]` are asked as well: what either "
+            "refuses is refused. Where no rule is about a repository, the file alone decides which "
+            'logged-in users write to it. `""`: what may be read of a repository may be read whole.'
+        ),
+    ] = ""
+    sessions: Annotated[
+        int, unit("sessions", "With repositories that a worker keeps open.", ge=1)
+    ] = 32
+    xml_bytes: Annotated[
+        int, unit("bytes", "Of the XML of a request other than an update's report: 413.", ge=1)
+    ] = 16 * MiB
+    report_bytes: Annotated[
+        int, unit("bytes", "Of an update's report: what a working copy has: 413.", ge=1)
+    ] = 1 * GiB
+    body_bytes: Annotated[int, unit("bytes", "Of one file in a commit: 413.", ge=1)] = 64 * GiB
 
 
 class Log(Struct, frozen=True, forbid_unknown_fields=True):
@@ -352,6 +466,8 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     server: Server = field(default_factory=Server)
     index: Index = field(default_factory=Index)
     limits: Limits = field(default_factory=Limits)
+    hg: Hg = field(default_factory=Hg)
+    subversion: Subversion = field(default_factory=Subversion)
     spool: Spool = field(default_factory=Spool)
     bundles: Bundles = field(default_factory=Bundles)
     bundle_store: BundleStore = field(default_factory=BundleStore)
@@ -385,6 +501,7 @@ def settings_of(path: str, data: bytes) -> Settings:
         log=replace(settings.log, access=beside_unless_stderr(folder, settings.log)),
         spool=with_paths(settings.spool, folder, "path"),
         bundles=with_paths(settings.bundles, folder, "path"),
+        subversion=with_paths(settings.subversion, folder, "transactions", "access_file"),
     )
 
 

@@ -12,10 +12,10 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trunkline.access.current import Current
-from trunkline.config.proxies import Proxies
+from trunkline.config.networks import Networks
 from trunkline.config.settings import Settings
 from trunkline.errors import ClientGone, PeerError
 from trunkline.hg.stock.bridge import close_shared_pool
@@ -24,13 +24,15 @@ from trunkline.hg.wire.answer import Answer
 from trunkline.http.access_log import AccessLog, Line
 from trunkline.http.blocks import Pieces, read_span
 from trunkline.http.body import Receive, RequestBody, Send
+from trunkline.http.dav import Dav, converted
 from trunkline.http.door import Bridged, Door, States
-from trunkline.http.errand import Errand
-from trunkline.http.failure import NotThere, explain, for_people, log_broken
+from trunkline.http.errand import NOWHERE, Errand
+from trunkline.http.failure import NotThere, explain, explain_to_svn, for_people, log_broken
 from trunkline.http.follow import Following, send_file
 from trunkline.http.fresh import Fresh
-from trunkline.http.incoming import read_arguments, read_push_arguments
+from trunkline.http.incoming import read_arguments, read_message, read_push_arguments
 from trunkline.http.limits import ArgumentBytes, Guests, Held
+from trunkline.http.made import Made, close_quietly
 from trunkline.http.own_url import HTTP_1_0
 from trunkline.http.reception import UNAUTHORIZED, Reception, challenge
 from trunkline.http.reset import reset_when_closed
@@ -50,17 +52,6 @@ ATTEND_SECONDS = 0.2  # of work, before its client is watched
 # Since it came, before a request is told that there is no such repository: to find out that one may
 # not be known of takes longer than to find none, and nobody should see that.
 HIDING_SECONDS = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """An answer; `begun` is its body when that is a stream to be sent, whose pieces are made in
-    `lane`.
-    """
-
-    answer: Answer
-    begun: Begun | Following | None = None
-    lane: Lane | None = None
 
 
 class App:
@@ -87,12 +78,13 @@ class App:
         self._guests = Guests(settings.limits)
         self._argument_bytes = ArgumentBytes(settings.limits)
         self._log = AccessLog(settings.log.access, settings.log.format, log_turn)
-        self._proxies = Proxies(settings.server.trusted_proxies)
+        self._proxies = Networks(settings.server.trusted_proxies, "trusted_proxies")
         self._fresh: States | None = None
         self._threads: Threads | None = None
         self._bridge_threads: Threads | None = None
         self._push_threads: Threads | None = None
         self._page_threads: Threads | None = None
+        self._dav: Dav | None = None
         self._spooled: Spooled | None = None
         self._files: WholeFiles | None = None
         self._pushes = 0
@@ -128,6 +120,7 @@ class App:
         self._push_threads = Threads(server.push_threads, "push")
         self._page_threads = Threads(server.page_threads, "page")
         self._reception = Reception()
+        self._dav = Dav(self._settings, self._door.subversion, self._threads, self._push_threads)
         self._spooled = Spooled(self._settings.spool)
         self._files = WholeFiles(self._door.shelf_folder)
         self._threads.run(self._door.warm)
@@ -138,6 +131,7 @@ class App:
         """No thread waits and no child process stays."""
         self._log.close()
         self.close_threads()
+        self._door.subversion.close()
         close_shared_pool()
         close_readers()
 
@@ -212,15 +206,15 @@ class App:
         command = ""
         start = time.monotonic()
         standing = self._access.get()
+        errand = Errand(visit, NOWHERE, standing, work=work)
         try:
-            way = self._door.way(visit)
-            command = line.command = way.shown_command
-            errand = Errand(visit, way, standing, work=work)
-            with self._argument_bytes.holding(guest) as held:
-                if way.has_payload and visit.method == "POST":
-                    made = await self._push(errand, body, held, guest, line)
-                else:
-                    made = await self._ask(errand, body, held, guest, line)
+            made = None
+            if b"cmd=" not in visit.query:
+                made = await self._subversion(errand, body, guest, line)
+            if made is None:
+                errand.way = self._door.way(visit)
+                command = line.command = errand.way.shown_command
+                made = await self._mercurial(errand, body, guest, line)
         except ClientGone:
             raise
         except Exception as error:
@@ -231,10 +225,37 @@ class App:
         line.command = line.command or made.answer.command  # an extension's
         return made
 
+    async def _subversion(
+        self, errand: Errand, body: RequestBody, guest: str, line: Line
+    ) -> Made | None:
+        """None: it goes the way of what is for no Subversion repository. Raises: PeerError,
+        ClientGone.
+        """
+        assert self._dav is not None
+        limits = self._settings.limits
+        try:
+            await self._greet(errand, guest, line)
+            made = await self._dav.make(errand, body, guest)
+        except ClientGone:
+            raise
+        except PeerError:
+            await throw_away(body, errand.visit, limits.refused_push_bytes)
+            raise
+        return made
+
+    async def _mercurial(self, errand: Errand, body: RequestBody, guest: str, line: Line) -> Made:
+        with self._argument_bytes.holding(guest) as held:
+            if errand.way.has_payload(errand.visit.method):
+                return await self._push(errand, body, held, guest, line)
+            return await self._ask(errand, body, held, guest, line)
+
     async def _greet(self, errand: Errand, guest: str, line: Line) -> None:
         """Who it is of. Raises: PeerError."""
+        if errand.is_greeted:
+            return
         assert self._reception is not None
         errand.who = await self._reception.identify(errand.visit, guest, errand.standing)
+        errand.is_greeted = True
         line.user = errand.who.user
 
     async def _ask(
@@ -246,7 +267,8 @@ class App:
         except PeerError:
             await throw_away(body, visit, self._settings.limits.other_body_bytes)
             raise
-        arguments = await read_arguments(visit, body, self._settings.limits, held)
+        read = read_message if way.has_message else read_arguments
+        arguments = await read(visit, body, self._settings.limits, held)
         errand.arguments = arguments
         if self._door.is_quick(visit, way, arguments):
             assert self._fresh is not None
@@ -260,7 +282,7 @@ class App:
         """Raises: ClientGone."""
         way = errand.way
         assert self._page_threads is not None
-        if way.command is None:
+        if way.is_page:
             return await attend(self._page_threads.lane(guest), body, self._work, errand)
         if not (way.is_push or self._door.is_bridged(way)):
             assert self._threads is not None
@@ -374,6 +396,8 @@ class App:
             return Made(self._failure(error, errand.visit, errand.way.shown_command))
 
     def _failure(self, error: Exception, visit: Visit, command: str) -> Answer:
+        if visit.is_svn and not command:
+            return converted(explain_to_svn(error, describe(visit)))
         answer = explain(error, describe(visit), command)
         return answer if command else for_people(answer, visit.headers)
 
@@ -442,9 +466,3 @@ async def throw_away(body: RequestBody, visit: Visit, limit: int) -> None:
     """A client that waits for a word before it sends has got it. Raises: ClientGone."""
     if body.is_begun or b"expect" not in visit.headers:
         await body.drain(limit)
-
-
-def close_quietly(pieces: Pieces | None) -> None:
-    if pieces is not None:
-        with contextlib.suppress(Exception):
-            pieces.close()

@@ -83,6 +83,17 @@ class RequestBody:
             self._idle_seconds = usual
         return bytes(found)
 
+    async def begin(self, size: int) -> bytes:
+        """About the first `size` bytes, or the whole if it is shorter (`is_complete`)."""
+        parts: list[bytes] = []
+        while size > 0:
+            data = await self._some()
+            if not data:
+                break
+            parts.append(data)
+            size -= len(data)
+        return b"".join(parts)
+
     async def drain(self, limit: int) -> bool:
         """Throw the rest away. False: it is longer than `limit`, and wasn't read to its end."""
         while data := await self._some():

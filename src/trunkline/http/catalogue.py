@@ -19,6 +19,7 @@ from trunkline.http.roots import (
     is_served,
     repository_identity,
     repository_inside,
+    svn_identity,
 )
 from trunkline.http.shut import tell_not_listed
 
@@ -30,13 +31,15 @@ TELLING_WORDS = (b"include", b"hidden", b"deny", b"allow", b"description", b"nam
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """`path` is the URL path below `/`, without slashes at its ends."""
+    """`path` is the URL path below `/`, without slashes at its ends. `config` is None of a
+    Subversion repository.
+    """
 
     path: str
     name: str
     description: str
     real: str
-    config: HgConfig
+    config: HgConfig | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,8 @@ class Catalogue:
 
     def _entry(self, path: str, real: str) -> Entry | None:
         fallback = path or os.path.basename(real)
+        if svn_identity(real) is not None:
+            return Entry(path, fallback, "", real, None)
         find = self._own_config if says_something(real) else self._common_config
         config = find(real)
         if config is None:
@@ -154,6 +159,9 @@ def walk(mount: Mount, budget: Budget) -> Iterator[tuple[str, str]]:
         folder = (waiting or links).popleft()
         if not folder.is_new(seen):
             continue
+        if svn_identity(folder.real) is not None:
+            yield folder.path, folder.real
+            continue  # all below it is its own
         if (
             folder.path != mount.name
             and repository_identity(folder.real) is not None

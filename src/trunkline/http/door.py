@@ -18,15 +18,18 @@ from trunkline.hg.wire.kept import ANSWER_LIMIT
 from trunkline.hg.wire.request import Request
 from trunkline.hg.wire.served import Served
 from trunkline.hg.wire.state import State
+from trunkline.http import lfs
 from trunkline.http.bundling import Bundling
 from trunkline.http.catalogue import Catalogue, Entry
 from trunkline.http.errand import Errand, Way
 from trunkline.http.failure import NotThere, refuse, refuse_push, wants_page
 from trunkline.http.fresh import Fresh
 from trunkline.http.handles import Handles
+from trunkline.http.near import near_clients
 from trunkline.http.own_url import repository_url
 from trunkline.http.quick import Quick
 from trunkline.http.roots import Place, Roots, mount_paths
+from trunkline.http.subversion import SvnDoor
 from trunkline.http.url_path import NOT_FOUND, parse_path
 from trunkline.http.visit import Visit, describe
 from trunkline.reply import Bytes
@@ -40,11 +43,6 @@ BRIDGED_LIMIT = 10_000  # places that are remembered as bridged
 
 PAGE_METHODS = ("GET", "HEAD")
 WIRE_METHODS = ("GET", "HEAD", "POST")
-
-# Where clients of an LFS repository ask for large contents. 400: they then tell their user to check
-# whether the server serves them. Source: hg 7.2.4, hgext/lfs/blobstore.py.
-LFS_NAMES = (".git", "info", "lfs")
-LFS_WORDS = "the contents of large files (LFS) aren't served here; lfs.url can name who does"
 
 
 ADVICE = "ask those who run this server to let you read it."
@@ -73,7 +71,9 @@ class Door:
         self._bundling = Bundling(settings)
         self._handles = Handles(config, server.handles, server.handles_bytes, self._bundling.shelf)
         self._catalogue = Catalogue(self._roots, settings.index, self._handles.config)
+        self.subversion = SvnDoor(settings, self._roots)
         self._quick = Quick()
+        self._is_near = near_clients(settings.hg)
         self._bridged: dict[tuple[str, ...], None] = {}  # names, the oldest first
         self.server_header = configured_server_header(settings)
 
@@ -97,9 +97,11 @@ class Door:
         limits = self._settings.limits
         if len(visit.query) > limits.query_bytes:
             raise PeerError(f"the query is longer than {limits.query_bytes} bytes", status=414)
+        wish = lfs.parse_wish(visit.raw_path)
+        if wish is not None:
+            lfs.check_method(wish, visit.method)
+            return Way(parse_path(wish.base or b"/", limits), None, wish)
         names = parse_path(visit.raw_path, limits)
-        if ".git" in names and names[(at := names.index(".git")) : at + 3] == LFS_NAMES:
-            raise PeerError(LFS_WORDS)
         command = requested_command(visit.query) if b"cmd=" in visit.query else None
         if visit.method not in (PAGE_METHODS if command is None else WIRE_METHODS):
             raise PeerError(f"nothing here answers to {visit.method[:20]}", status=405)
@@ -123,7 +125,7 @@ class Door:
         if refusal is not None:
             return refused(refusal, errand)
         place = self._roots.find(errand.way.names)
-        if place is None and errand.way.command is None:
+        if place is None and errand.way.is_page:
             return self._index(errand)
         served = None if place is None else self._served(place, errand)
         if place is None or served is None:
@@ -131,8 +133,10 @@ class Door:
         refusals = self._refusals(served, errand)
         if self._is_hidden(refusals.pull):
             raise self._not_there(errand)
-        if errand.way.command is None:
+        if errand.way.is_page:
             return self._landing(served, place.name, errand, refusals.pull)
+        if errand.way.wish is not None:
+            return self._large_files(served, errand, errand.way.wish, refusals)
         return self._command(served, errand, refusals)
 
     def _why_not_name(self, errand: Errand) -> Refusal | None:
@@ -140,7 +144,7 @@ class Door:
         list of a folder.
         """
         judge = errand.standing.judge
-        if errand.way.command is None or not (judge.rules.rights or errand.who.scope):
+        if errand.way.is_page or not (judge.rules.rights or errand.who.scope):
             return None
         return judge.why_not_name(self._asked(errand, ("/".join(errand.way.names),)))
 
@@ -168,13 +172,12 @@ class Door:
 
     def _not_there(self, errand: Errand) -> NotThere:
         """A browser's picture of a site, a robot's file of rules: nobody asks those to log in."""
-        wants_login = errand.way.command is not None or wants_page(errand.visit.headers)
+        wants_login = not errand.way.is_page or wants_page(errand.visit.headers)
         has_logins = errand.standing.judge.has_logins
         return NotThere(wants_login and has_logins and errand.who.is_anonymous)
 
     def _asked(self, errand: Errand, names: tuple[str, ...]) -> Asked:
-        visit = errand.visit
-        return Asked(names, errand.who, visit.method, visit.scheme)
+        return Asked(names, errand.who, errand.judged_method, errand.visit.scheme)
 
     def quick_answer(self, errand: Errand, fresh: States) -> Answer | None:
         """For what `is_quick`, in the loop's thread: the kept answer. None: a thread is needed.
@@ -193,8 +196,13 @@ class Door:
         refusals = self._refusals(state.served, errand)
         if refusals.pull is not None:
             return None
-        reply = kept_answer(state, read_request(errand, refusals.push is None))
-        return None if reply is None else self._signed(reply, state.served)
+        request = self._request(errand, refusals)
+        reply = kept_answer(state, request)
+        if reply is None:
+            return None
+        if announces_push(errand.way, request):
+            state.served.bridge.make_ready()
+        return self._signed(reply, state.served)
 
     def _kept_state(self, names: tuple[str, ...]) -> State | None:
         place = self._roots.find(names)
@@ -212,7 +220,7 @@ class Door:
         if refusal is not None:
             reply = self._refuse(refusal, errand)
         else:
-            request = read_request(errand, refusals.push is None, self._url(served, errand))
+            request = self._request(errand, refusals, self._url(served, errand))
             if way.is_push:
                 reply = answer(served, request)
             else:
@@ -222,6 +230,13 @@ class Door:
     def _signed(self, reply: Answer, served: Served) -> Answer:
         reply.headers.append((b"server", self._server_header_of(served)))
         return reply
+
+    def _large_files(
+        self, served: Served, errand: Errand, wish: lfs.Wish, refusals: Refusals
+    ) -> Answer:
+        asked = lfs.read_asked(errand.visit, wish, errand.arguments, errand.payload, errand.work)
+        refusal = refusals.push if asked.is_writing else refusals.pull
+        return refuse(refusal, "") if refusal is not None else lfs.answer(served, asked)
 
     def _refuse(self, refusal: Refusal, errand: Errand) -> Answer:
         way = errand.way
@@ -255,6 +270,8 @@ class Door:
 
     def _pull(self, way: Way, request: Request, state: State) -> Answer:
         self._bundling.notice(state)
+        if announces_push(way, request):
+            state.served.bridge.make_ready()
         kept = kept_answer(state, request)
         if kept is None:
             return answer(state.served, request, state)
@@ -272,7 +289,7 @@ class Door:
 
         if errand.who.user:
             return work_out()
-        key = f"access {visit.method} {visit.scheme} {'/'.join(names)}"
+        key = f"access {errand.judged_method} {visit.scheme} {'/'.join(names)}"
         return served.keep(key, judge, work_out)
 
     def _landing(
@@ -298,6 +315,8 @@ class Door:
 
         def may_read(entry: Entry) -> bool:
             known = self._roots.known_as(tuple(entry.path.split("/")), entry.real)
+            if entry.config is None and not self.subversion.may_list(entry.path, errand.who):
+                return False
             return judge.why_not_read(entry.config, self._asked(errand, known)) is None
 
         folder = "/".join(names)
@@ -335,6 +354,9 @@ class Door:
         refusal = errand.standing.judge.why_not_read(config, self._asked(errand, known))
         return None if self._is_hidden(refusal) else place
 
+    def _request(self, errand: Errand, refusals: Refusals, url: str = "") -> Request:
+        return read_request(errand, refusals.push is None, self._is_near(errand.visit), url)
+
     def _server_header_of(self, served: Served) -> bytes:
         def make() -> bytes:
             value = served.config.get("web", "server-header")
@@ -343,7 +365,15 @@ class Door:
         return served.keep("server header", served.config, make)
 
 
-def read_request(errand: Errand, may_push: bool, url: str = "") -> Request:
+def announces_push(way: Way, request: Request) -> bool:
+    """Phases by themselves are what clients ask for when they are going to push.
+    Source: hg 7.2.4, mercurial/exchange.py (_pushdiscoveryphase).
+    """
+    is_phases = way.command == b"listkeys" and request.body == b"namespace=phases"
+    return is_phases and request.may_push
+
+
+def read_request(errand: Errand, may_push: bool, is_near: bool, url: str = "") -> Request:
     visit = errand.visit
     return Request(
         method=visit.method,
@@ -356,6 +386,7 @@ def read_request(errand: Errand, may_push: bool, url: str = "") -> Request:
         address=visit.address,
         scheme=visit.scheme,
         url=url,
+        is_near=is_near,
         may_need_login=errand.who.is_anonymous and errand.standing.auth.has_users,
         work=errand.work,
     )
@@ -366,7 +397,7 @@ def page_answer(page: Page) -> Answer:
 
 
 def refused(refusal: Refusal, errand: Errand) -> Answer:
-    if errand.way.command is None:
+    if errand.way.is_page:
         advice = ADVICE.capitalize()
         if errand.who.is_anonymous:
             has_logins = errand.standing.judge.has_logins

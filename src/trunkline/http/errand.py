@@ -9,18 +9,20 @@ from trunkline.access.current import Standing
 from trunkline.access.identity import ANONYMOUS, Identity
 from trunkline.hg.wire.command import Kind, Permission
 from trunkline.hg.wire.table import COMMANDS
+from trunkline.http.lfs import Wish
 from trunkline.http.visit import Visit
 from trunkline.work import Work
 
-PAYLOAD_COMMAND = b"unbundle"
+PAYLOAD_COMMANDS = (b"unbundle", b"putlfile")
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Where a request wants to go. `command` is None for a page."""
+    """Where a request wants to go. `command` is None for a page, and for what is a `wish`."""
 
     names: tuple[str, ...]
     command: bytes | None
+    wish: Wish | None = None
 
     @property
     def shown_command(self) -> str:
@@ -30,7 +32,8 @@ class Way:
     @property
     def is_push(self) -> bool:
         command = COMMANDS.get(self.command or b"")
-        return command is not None and command.permission is Permission.PUSH
+        is_push = command is not None and command.permission is Permission.PUSH
+        return is_push or self.command in PAYLOAD_COMMANDS
 
     @property
     def is_short(self) -> bool:
@@ -43,8 +46,22 @@ class Way:
         )
 
     @property
-    def has_payload(self) -> bool:
-        return self.command == PAYLOAD_COMMAND
+    def is_page(self) -> bool:
+        return self.command is None and self.wish is None
+
+    @property
+    def has_message(self) -> bool:
+        """Whether its body is one text, which is read as a whole."""
+        return self.wish is not None and self.wish.has_message
+
+    def has_payload(self, method: str) -> bool:
+        """Whether a body of any length may come, which is taken as it comes."""
+        if self.wish is not None:
+            return method == "PUT"
+        return self.command in PAYLOAD_COMMANDS and method == "POST"
+
+
+NOWHERE = Way((), None)
 
 
 @dataclass(slots=True)
@@ -57,7 +74,13 @@ class Errand:
     way: Way
     standing: Standing
     who: Identity = ANONYMOUS
+    is_greeted: bool = False  # `who` is known
     arguments: bytes = b""
     payload: Iterator[bytes] | None = None
     work: Work = field(default_factory=Work)
     may_wait: bool = False
+
+    @property
+    def judged_method(self) -> str:
+        """What rules about pushes are asked with: they know POST alone."""
+        return self.visit.method if self.way.wish is None else "POST"

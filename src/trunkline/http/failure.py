@@ -9,16 +9,30 @@ from http import HTTPStatus
 from trunkline.access.guesses import TooManyFailures
 from trunkline.access.judge import READ, Refusal
 from trunkline.errors import NotNative, PeerError, SettingsError, StoreError, TrunklineError
+from trunkline.hg.large.batch import JSON, format_message
 from trunkline.hg.wire.answer import Answer
 from trunkline.hg.wire.negotiate import MEDIA_TYPE_0_1, MEDIA_TYPE_ERROR
 from trunkline.http.url_path import NOT_FOUND
+from trunkline.http.visit import Visit
 from trunkline.reply import Bytes
+from trunkline.svn.dav import request as dav
+from trunkline.svn.dav.answer import METHODS
+from trunkline.svn.dav.failure import DavError
+from trunkline.svn.dav.failure import explain as explain_dav
 from trunkline.web.pages import error_page
 
 log = logging.getLogger(__name__)
 
 TEXT = (b"content-type", b"text/plain; charset=utf-8")
 RETRY_SECONDS = b"5"
+# To a Subversion client. Source: the second is mod_dav_svn's (repos.c).
+NOT_THERE: dict[int, TrunklineError] = {
+    HTTPStatus.FORBIDDEN: PeerError(READ.text, HTTPStatus.FORBIDDEN),
+    HTTPStatus.NOT_FOUND: DavError(404, 2, "Could not find the requested SVN filesystem"),
+}
+
+
+DAV_METHODS = METHODS.keys() - {"GET", "HEAD", "POST"}
 
 
 class NotThere(PeerError):
@@ -26,8 +40,10 @@ class NotThere(PeerError):
     see more with a login is asked for it in both cases.
     """
 
-    def __init__(self, asks_login: bool) -> None:
-        super().__init__(NOT_FOUND, status=READ.status if asks_login else HTTPStatus.NOT_FOUND)
+    def __init__(self, asks_login: bool, status: int | None = None) -> None:
+        """`status`: where a rule about the name says it."""
+        usual = READ.status if asks_login else HTTPStatus.NOT_FOUND
+        super().__init__(NOT_FOUND, status or usual)
 
 
 def explain(error: Exception, what: str, command: str = "") -> Answer:
@@ -54,23 +70,51 @@ def peer_failure(error: PeerError, command: str) -> Answer:
         line = error.text.strip().encode("utf-8", "surrogateescape") + b"\n"
         return Answer(200, [(b"content-type", MEDIA_TYPE_ERROR)], Bytes(line), command)
     answer = text_answer(error.status, error.text, command)
-    if error.status == HTTPStatus.SERVICE_UNAVAILABLE:
-        answer.headers.append((b"retry-after", RETRY_SECONDS))
-    if isinstance(error, TooManyFailures):
-        answer.headers.append((b"retry-after", b"%d" % error.seconds))
+    answer.headers.extend(retry_after(error))
     if error.status == HTTPStatus.METHOD_NOT_ALLOWED:
         answer.headers.append((b"allow", b"GET, HEAD, POST" if command else b"GET, HEAD"))
     return answer
 
 
+def retry_after(error: PeerError) -> list[tuple[bytes, bytes]]:
+    if isinstance(error, TooManyFailures):
+        return [(b"retry-after", b"%d" % error.seconds)]
+    busy = error.status == HTTPStatus.SERVICE_UNAVAILABLE
+    return [(b"retry-after", RETRY_SECONDS)] if busy else []
+
+
+def speaks_dav(visit: Visit) -> bool:
+    """A Subversion client, or another one of WebDAV."""
+    return visit.is_svn or visit.method in DAV_METHODS
+
+
+def explain_to_svn(error: Exception, what: str) -> dav.Answer:
+    """As stock words it, where that has a word for it."""
+    if isinstance(error, NotThere):
+        error = NOT_THERE.get(error.status, error)
+    answer = explain_dav(error, what)
+    if isinstance(error, PeerError):
+        answer.headers.extend(retry_after(error))
+    return answer
+
+
 def for_people(answer: Answer, headers: Mapping[bytes, bytes]) -> Answer:
-    """The same as a page, if a browser asks."""
+    """The same as a page, if a browser asks, and in JSON, if a client of LFS does."""
+    if JSON in headers.get(b"accept", b""):
+        return in_json(answer)
     if not wants_page(headers):
         return answer
     assert isinstance(answer.body, Bytes)
     page = error_page(answer.status, answer.body.data.decode("utf-8", "replace"))
     kept = [header for header in answer.headers if header != TEXT]
     return Answer(page.status, [*page.headers, *kept], Bytes(page.html), answer.command)
+
+
+def in_json(answer: Answer) -> Answer:
+    assert isinstance(answer.body, Bytes)
+    data = format_message(answer.body.data.decode("utf-8", "replace").strip())
+    headers = [(b"content-type", JSON), *(header for header in answer.headers if header != TEXT)]
+    return Answer(answer.status, headers, Bytes(data), answer.command)
 
 
 def wants_page(headers: Mapping[bytes, bytes]) -> bool:

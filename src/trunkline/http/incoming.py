@@ -30,6 +30,16 @@ async def read_arguments(visit: Visit, body: RequestBody, limits: Limits, held: 
     return arguments
 
 
+async def read_message(visit: Visit, body: RequestBody, limits: Limits, held: Held) -> bytes:
+    """A body that is one text, as a whole. Raises: PeerError 411, 413; ClientGone."""
+    announced = announced_length(visit.headers)
+    if announced is None:
+        raise PeerError("a Content-Length is needed", status=411)
+    if announced > limits.lfs_batch_bytes:
+        raise PeerError(f"a body of more than {limits.lfs_batch_bytes} bytes", status=413)
+    return await body.read(announced, held, limits.post_args_idle_seconds, limits.post_args_seconds)
+
+
 async def read_push_arguments(visit: Visit, body: RequestBody, limits: Limits, held: Held) -> bytes:
     """The arguments before a payload, which stays unread.
 

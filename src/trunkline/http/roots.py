@@ -20,6 +20,7 @@ FOUND_LIMIT = 10_000  # places whose check is kept
 
 
 Identity = tuple[int, int]
+SvnIdentity = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,19 @@ def repository_identity(path: str) -> Identity | None:
     except (OSError, ValueError):
         return None
     return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
+
+
+def svn_identity(path: str) -> SvnIdentity | None:
+    """Changes when another repository takes its place, or its format or UUID changes; None where
+    no Subversion repository is.
+    """
+    try:
+        if not stat.S_ISREG(os.stat(path + "/format").st_mode):
+            return None
+        uuid, form = os.stat(path + "/db/uuid"), os.stat(path + "/db/format")
+    except (OSError, ValueError):
+        return None
+    return uuid.st_dev, uuid.st_ino, uuid.st_ctime_ns, form.st_ino, form.st_ctime_ns
 
 
 def repository_inside(path: str, root: str) -> str | None:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
 
-from trunkline.config.proxies import UNIX
+from trunkline.config.networks import UNIX
 from trunkline.http.own_url import reached_host
 
 NONE: frozenset[bytes] = frozenset()
+LISTS = frozenset({b"dav", b"accept-encoding", b"if", b"x-svn-options"})
 
 Scope = Mapping[str, Any]
 
@@ -36,6 +37,11 @@ class Visit:
         return self.headers.get(b"user-agent", b"").decode("latin-1")
 
     @property
+    def is_svn(self) -> bool:
+        """Whether a Subversion client asks."""
+        return self.user_agent.startswith("SVN/")
+
+    @property
     def host(self) -> str:
         """What the client calls us; where it doesn't say, the address that it has reached."""
         named = self.reached_host or self.headers.get(b"host", b"").decode("latin-1")
@@ -44,6 +50,8 @@ class Visit:
 
 def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
     headers = dict(scope["headers"])
+    if len(headers) < len(scope["headers"]):
+        headers.update(joined(scope["headers"]))
     client = scope.get("client")
     address = (client[0] if client else "") or UNIX
     scheme: str = scope["scheme"]
@@ -69,6 +77,15 @@ def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
 def repeated(headers: Iterable[tuple[bytes, bytes]]) -> frozenset[bytes]:
     counts = Counter(name for name, _ in headers)
     return frozenset(name for name, count in counts.items() if count > 1)
+
+
+def joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """Lists that come as several headers, as one. Source: RFC 9110, 5.3."""
+    found: dict[bytes, list[bytes]] = {}
+    for name, value in headers:
+        if name in LISTS:
+            found.setdefault(name, []).append(value)
+    return {name: b", ".join(values) for name, values in found.items()}
 
 
 def describe(visit: Visit) -> str:

@@ -22,7 +22,9 @@ Make = Callable[[Order], Iterator[bytes]]
 
 # Exit statuses. From DISK on, it is DISK and an errno of the disk's.
 DONE, FAILED, NOT_WANTED, NO_ROOM, DISK = 0, 1, 2, 3, 100
-NEARLY = 0.8  # of its size: then it is finished, whoever left
+# Of its estimated size: from NEARLY on it is finished, whoever left; past WRONG, the estimate was
+# wrong, and nobody knows how much is to come.
+NEARLY, WRONG = 0.8, 1.25
 LOOK_SECONDS = 0.5
 ROOM_STEP = 64 * 1024 * 1024  # bytes; after each, is there still room?
 
@@ -81,5 +83,9 @@ def attend(writer: Writer, place: Place, order: Order) -> None:
         if time.monotonic() - renewed >= RENEW_SECONDS:
             renewed = time.monotonic()
             writer.renew()
-        if audience.is_gone() and writer.size < NEARLY * order.size and writer.fail():
+        if audience.is_gone() and not is_nearly_done(writer.size, order.size) and writer.fail():
             os._exit(NOT_WANTED)
+
+
+def is_nearly_done(size: int, estimate: int) -> bool:
+    return NEARLY * estimate <= size <= WRONG * estimate

@@ -203,3 +203,38 @@ def test_names_are_judged_before_any_disk() -> None:
     scoped = Asked(("x",), Identity("ci", Scope(("y",), False)), "GET", "https")
     assert status(one.why_not_name(scoped)) == 403
     assert one.why_not_name(Asked(("x",), ANONYMOUS, "GET", "http")) is None
+
+
+# -- Subversion, which has no [web]
+
+
+@pytest.mark.parametrize(
+    ("rules", "has_paths", "statuses"),  # of nobody, alice and bob
+    [
+        ((), False, (403, 403, 403)),
+        ((), True, (401, None, None)),
+        ((Rule(["r"], write=["alice"]),), False, (401, None, 403)),
+        ((Rule(["r"], write=["alice"]),), True, (401, None, 403)),
+        ((Rule(["r"], write=["anonymous"]),), True, (None, None, None)),
+        ((Rule(["r"], read=["alice"]),), True, (401, 403, 403)),
+        ((Rule(["other"], write=["alice"]),), False, (403, 403, 403)),
+    ],
+)
+def test_committing_needs_a_word_of_a_rule_or_else_of_the_file_for_paths(
+    rules: tuple[Rule, ...], has_paths: bool, statuses: tuple[int | None, ...]
+) -> None:
+    found = [
+        judge(*rules).why_not_commit(asked(user, scheme="http"), has_paths)
+        for user in ("", "alice", "bob")
+    ]
+    assert tuple(refusal and refusal.status for refusal in found) == statuses
+
+
+def test_committing_by_a_token_is_within_its_scope() -> None:
+    for scope, status in ((Scope(("r",), True), None), (Scope(("r",), False), 403)):
+        one = Asked(("r",), Identity("alice", scope), "POST", "http")
+        for allow_anonymous in (False, True):
+            found = judge(allow_anonymous=allow_anonymous).why_not_commit(one, has_paths=True)
+            assert (found and found.status) == status
+    elsewhere = Asked(("r",), Identity("alice", Scope(("x",), True)), "POST", "http")
+    assert judge().why_not_commit(elsewhere, has_paths=True) is not None

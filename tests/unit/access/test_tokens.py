@@ -27,6 +27,7 @@ def test_is_found_by_its_text_until_it_expires() -> None:
 @pytest.mark.parametrize(
     "text",
     ["", PREFIX, MADE.text[:-1], MADE.text + "x", MADE.token.id, f"{PREFIX}{MADE.token.id}_", "_"],
+    ids=range(7),  # not the texts: they are others in each process
 )
 def test_no_other_text_is(text: str) -> None:
     assert TOKENS.find(text, NOW - timedelta(days=1)) is None

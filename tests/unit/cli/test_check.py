@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import bcrypt
@@ -45,6 +46,21 @@ def test_says_who_may_what(site: Path) -> None:
     assert "unsafe: everyone may write to free, without a login" in result.stdout
     assert "note: nobody can push to" in result.stdout
     assert result.exit_code == 1
+
+
+def test_subversion_repositories_are_told_of_without_web(site: Path) -> None:
+    subprocess.run(["svnadmin", "create", site / "repos/team/s"], check=True)
+    subprocess.run(["svnadmin", "create", site / "repos/t"], check=True)
+    rows = check("--settings", site / "s.toml").stdout.splitlines()[1:5]
+    assert [row.split() for row in rows if row.split()[0] in ("t", "team/s")] == [
+        ["t", "everyone", "nobody", "defaults"],
+        ["team/s", "every", "user", "alice", "rule", "1"],
+    ]
+    with (site / "s.toml").open("a") as file:
+        file.write('[subversion]\naccess_file = "authz"\n')
+    rows = check("--settings", site / "s.toml").stdout.splitlines()[1:5]
+    assert [row.split("  ")[0] for row in rows] == ["free", "t", "team/a", "team/s"]
+    assert rows[1].split() == ["t", "everyone", "every", "user", "access_file", "and", "defaults"]
 
 
 def test_safe_site_exits_with_0(site: Path) -> None:

@@ -60,3 +60,10 @@ def test_spool_is_relative_to_the_file(tmp_path: Path) -> None:
     assert read_settings(str(file)).spool.path == str(tmp_path / "clones")
     file.write_text("")
     assert read_settings(str(file)).spool.path == ""
+
+
+def test_files_of_subversion_are_relative_to_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "t.toml"
+    file.write_text('[subversion]\naccess_file = "authz"\n')
+    read = read_settings(str(file)).subversion
+    assert (read.access_file, read.transactions) == (str(tmp_path / "authz"), "")

@@ -170,28 +170,39 @@ def make_app_without_rules(app: App) -> App:
 # -- what isn't there, and what may not be known of
 
 
-@pytest.mark.parametrize("is_open", [False, True])
-@pytest.mark.parametrize("query", ["?cmd=heads", "?cmd=capabilities", "?cmd=unbundle", ""])
-@pytest.mark.parametrize("headers", [(), (BOB,), (HTML,), (HTML, BOB), (basic("bob", b"wrong"),)])
-@pytest.mark.parametrize(
-    ("there", "missing"),
-    [("/listed", "/missin"), ("/denied", "/missin"), ("/team/a", "/team/x"), ("/link", "/lynk")],
+HIDDEN = (
+    ("/listed", "/missin"),
+    ("/denied", "/missin"),
+    ("/team/a", "/team/x"),
+    ("/link", "/lynk"),
 )
-def test_hidden_looks_like_missing(
-    app: App, query: str, headers: tuple[Header, ...], there: str, missing: str, is_open: bool
-) -> None:
-    """Whether somebody who may has it open or not."""
-    for _ in range(is_open * 2):
+QUERIES = ("?cmd=heads", "?cmd=capabilities", "?cmd=unbundle", "")
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+@pytest.mark.parametrize("headers", [(), (BOB,), (HTML,), (HTML, BOB), (basic("bob", b"wrong"),)])
+def test_hidden_looks_like_missing(app: App, headers: tuple[Header, ...], is_open: bool) -> None:
+    """Whether somebody who may has it open or not. All at once, as each waits a while."""
+    for there, _ in HIDDEN * 2 * is_open:
         get(app, there + "?cmd=heads", ALICE)
-    for method in ("GET", "HEAD", "POST"):
-        body = [(b"content-length", b"0")] if method == "POST" else []
-        one, other = (
-            ask(app, Client(method, target + query, [*headers, *body]))[0]
-            for target in (there, missing)
+    get(app, "/public", *headers)
+    asked = [
+        (method, there + query, missing + query)
+        for there, missing in HIDDEN
+        for query in QUERIES
+        for method in ("GET", "HEAD", "POST")
+    ]
+    body = (b"content-length", b"0")
+    clients = [
+        Client(
+            method, path, [*headers, body] if method == "POST" else headers, address=f"127.1.1.{n}"
         )
-        if query == "?cmd=unbundle" and method == "GET":
-            assert one.status == other.status
-        assert without_www(one) == without_www(other)
+        for n, (method, *paths) in enumerate(asked)
+        for path in paths
+    ]
+    replies = iter(ask(app, *clients))
+    for question, one, other in zip(asked, replies, replies, strict=True):
+        assert without_www(one) == without_www(other), question
         assert one.status in (401, 403, 404, 405)
 
 
@@ -205,8 +216,9 @@ def test_hidden_takes_as_long_as_missing(repos: Path, settings: Settings) -> Non
                 start = time.monotonic()
                 assert get(app, target + "?cmd=heads", BOB).status == 404
                 found.append(time.monotonic() - start)
-    hidden, missing = (statistics.median(found) for found in seconds.values())
-    assert missing > HIDING_SECONDS
+    # Of several: whatever else the machine does may come to any one of them.
+    hidden, missing = (statistics.quantiles(found)[0] for found in seconds.values())
+    assert min(hidden, missing) > HIDING_SECONDS
     assert abs(hidden - missing) < HIDING_SECONDS / 2
 
 
@@ -424,6 +436,7 @@ def test_guests_take_turns_at_logging_in(repos: Path, tmp_path: Path) -> None:
 
     async def run() -> list[int]:
         app.open()
+        await Client(target="/public?cmd=heads").ask(app)  # opens it, which takes a while
         guesses = [asyncio.create_task(ask_one("192.0.2.1", b"%d" % n)) for n in range(8)]
         await asyncio.sleep(0.01)
         statuses = [await ask_one("192.0.2.2", b"secret")]

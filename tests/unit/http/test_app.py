@@ -16,8 +16,9 @@ from tests.unit.http.driving import Client, Reply, ask, busy, get, make_app, pos
 
 from trunkline import __version__
 from trunkline.config.settings import Limits, Log, Server, Settings
+from trunkline.hg.wire.request import Request
 from trunkline.http.app import ATTEND_SECONDS, App
-from trunkline.http.door import States
+from trunkline.http.door import States, announces_push
 from trunkline.http.errand import Errand, Way
 from trunkline.http.fresh import Fresh
 from trunkline.http.send import BrokenReply
@@ -160,7 +161,7 @@ def test_event_loop_waits_for_nothing(tmp_path: Path) -> None:
             change()
             way = Way((), b"heads")
             for query in (b"cmd=heads", b"cmd=batch&cmds=lookup+key%3Dtip"):
-                visit = Visit("GET", b"/", query, {}, "192.0.2.1", "http")
+                visit = Visit("GET", b"/", query, {}, "127.0.0.1", "http")
                 errand = Errand(visit, way, app._access.get())
                 asked.append(app._door.quick_answer(errand, fresh) is None)
             await asyncio.sleep(0.01)  # the look at the disk is forgotten
@@ -190,7 +191,7 @@ def test_event_loop_works_nothing_out(made: Path, taught: str, asked: str) -> No
         for _ in range(8):
             await Client(target=f"/?cmd={taught}").ask(app)
         for query, said in ((taught, {}), (asked, headers)):
-            visit = Visit("GET", b"/", f"cmd={query}".encode(), said, "192.0.2.1", "http")
+            visit = Visit("GET", b"/", f"cmd={query}".encode(), said, "127.0.0.1", "http")
             way = app._door.way(visit)
             assert app._door.is_quick(visit, way, b"")
             errand = Errand(visit, way, app._access.get())
@@ -896,3 +897,19 @@ def test_lifespan_opens_and_closes(made: Path) -> None:
     asyncio.run(run())
     assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
     assert ready == [True]
+
+
+@pytest.mark.parametrize(
+    ("command", "body", "may_push", "expected"),
+    [
+        (b"listkeys", b"namespace=phases", True, True),
+        (b"listkeys", b"namespace=phases", False, False),
+        (b"listkeys", b"namespace=bookmarks", True, False),
+        (b"heads", b"namespace=phases", True, False),
+    ],
+)
+def test_who_asks_for_phases_and_may_push_is_going_to(
+    command: bytes, body: bytes, may_push: bool, expected: bool
+) -> None:
+    request = Request("POST", body=body, may_push=may_push)
+    assert announces_push(Way((), command), request) == expected

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 from tests.unit.http.conftest import commit, new
-from tests.unit.http.driving import Client, ask, busy, get, make_app
+from tests.unit.http.driving import Client, ask, busy, get, make_app, post
 
 from trunkline.config.settings import Log, Settings
 from trunkline.hg.stock.bridge import close_shared_pool
+
+JSON = b"application/vnd.git-lfs+json"
 
 EXTENSION = """
 from mercurial import wireprototypes, wireprotov1server
@@ -71,11 +73,14 @@ def test_pulls_that_are_not_allowed_are_refused(tmp_path: Path) -> None:
     assert get(app, "/?cmd=getbundle").status in (401, 403)
 
 
-@pytest.mark.parametrize("target", ["/.git/info/lfs/objects/batch", "/a/b/.git/info/lfs"])
-def test_addresses_of_lfs_answer_in_words(tmp_path: Path, target: str) -> None:
-    reply = get(make_app(new(tmp_path / "r")), target)
+def test_where_contents_are_not_served_that_is_said(tmp_path: Path) -> None:
+    app = make_app(new(tmp_path / "r"))
+    headers = (b"accept", JSON), (b"content-type", JSON)
+    body = b'{"operation": "download", "objects": []}'
+    reply = post(app, "/.git/info/lfs/objects/batch", body, *headers)
     assert reply.status == 400
-    assert reply.text.startswith("the contents of large files (LFS) aren't served here")
+    assert json.loads(reply.body)["message"].startswith("the contents of large files (LFS) aren't")
+    assert get(app, "/a/b/.git/info/lfs").status == 404
 
 
 def test_native_and_bridged_repositories_wait_for_threads_of_their_own(tmp_path: Path) -> None:

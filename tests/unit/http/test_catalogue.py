@@ -6,7 +6,7 @@ import pytest
 
 from trunkline.config.hgconfig import HgConfig
 from trunkline.config.settings import Index
-from trunkline.http.catalogue import Catalogue, Listing
+from trunkline.http.catalogue import Catalogue, Entry, Listing
 from trunkline.http.roots import mount_paths
 
 HGRC = {
@@ -67,7 +67,12 @@ def test_leaves_out_hidden_ones_and_is_cut_to_what_somebody_may_read(root: Path)
     repository(root / "named", "[web]\nname = A name\n")
     whole = listing(root)
     assert paths(whole) == ["a", "b", "denied", "group/c", "group/c/nested", "named", "x/y/z"]
-    found = whole.shown_to(lambda entry: not entry.config.list("web", "deny_read", untrusted=True))
+
+    def may_read(entry: Entry) -> bool:
+        assert entry.config is not None
+        return not entry.config.list("web", "deny_read", untrusted=True)
+
+    found = whole.shown_to(may_read)
     assert paths(found) == ["a", "b", "group/c", "group/c/nested", "named", "x/y/z"]
     entry = found.entries[4]
     assert (entry.name, entry.description) == ("A name", "words")

@@ -9,12 +9,11 @@ import random
 import shutil
 import signal
 import socket
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -88,21 +87,33 @@ def wait_for(wanted: Any) -> None:
 
 
 def builders(parent: int | None = None) -> list[int]:
-    """Processes below our nurseries (those of `parent`'s workers)."""
-    found = []
-    for nursery in run("pgrep", "-f", "trunkline.spool.nursery"):
-        if parent_of(nursery) in ([os.getpid()] if parent is None else children(parent)):
-            found += run("pgrep", "-P", str(nursery))
-    return found
+    """Processes below our nurseries (those of `parent`'s workers).
+
+    In one look at /proc: the tests that kill them have a part of a second for it.
+    """
+    parents = dict(live_parents())
+    workers = [pid for pid, above in parents.items() if above == parent]
+    nurseries = [
+        pid
+        for pid, above in parents.items()
+        if above in ([os.getpid()] if parent is None else workers) and is_nursery(pid)
+    ]
+    return [pid for pid, above in parents.items() if above in nurseries]
 
 
-def run(*command: str) -> list[int]:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return [int(word) for word in done.stdout.split()]
+def live_parents() -> Iterator[tuple[int, int]]:
+    """Each process and the one above it."""
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            with suppress(OSError):
+                fields = Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()
+                yield int(entry), int(fields[1])
 
 
-def parent_of(pid: int) -> int:
-    return next(iter(run("ps", "-o", "ppid=", "-p", str(pid))), 0)
+def is_nursery(pid: int) -> bool:
+    with suppress(OSError):
+        return b"trunkline.spool.nursery" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
 
 
 # -- what is spooled
@@ -643,8 +654,6 @@ def test_nothing_of_the_spool_outlives_the_server(made: Path, start: Any, folder
     with wire:
         read_all(wire)
     (worker,) = children(server.pid)
-    (nursery,) = [
-        pid for pid in run("pgrep", "-f", "trunkline.spool.nursery") if parent_of(pid) == worker
-    ]
+    (nursery,) = [pid for pid, above in live_parents() if above == worker and is_nursery(pid)]
     os.kill(server.pid, signal.SIGTERM)
-    wait_for(lambda: not run("ps", "-o", "pid=", "-p", str(nursery)))
+    wait_for(lambda: nursery not in dict(live_parents()))

@@ -167,10 +167,22 @@ def test_build_that_nobody_reads_ends(counter: Open, folder: Path, tmp_path: Pat
 
 def test_build_that_is_nearly_done_goes_on(counter: Open, folder: Path) -> None:
     here = counter()
-    reading = here.ask(order(count=100, pause=0.05, about=500_000))
-    await_look(reading, lambda look: look.size > 400_000)
+    reading = here.ask(order(count=100, pause=0.08, about=8_200_000))
+    await_look(reading, lambda look: look.size > 6_600_000)
     here.leave(reading)
     await_true(lambda: "a1.whole" in files(folder))
+
+
+def test_build_far_beyond_its_estimate_is_not_nearly_done(
+    counter: Open, folder: Path, tmp_path: Path
+) -> None:
+    here = counter()
+    reading = here.ask(order(count=1000, pause=0.05, about=300_000, log=tmp_path / "log"))
+    await_look(reading, lambda look: look.size > 400_000)
+    (pid,) = pids(tmp_path / "log")
+    here.leave(reading)
+    await_end(pid)
+    assert "a1.whole" not in files(folder)
 
 
 def test_builders_are_so_many_and_others_queue(counter: Open, tmp_path: Path) -> None:

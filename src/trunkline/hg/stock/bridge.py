@@ -7,6 +7,7 @@ Differs from hgweb in this: hooks run with HGPLAIN=1 and HGENCODING=utf-8.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 from collections.abc import Iterator, Sequence
 
@@ -26,8 +27,11 @@ from trunkline.hg.stock.stdio import (
 from trunkline.reply import Bytes, Stream
 from trunkline.work import Work
 
+log = logging.getLogger(__name__)
+
 BLOCK_SIZE = READ_SIZE  # bytes of a block of a stream, the last one may be smaller
 _BUNDLE2 = b"HG2"
+_ROLLED_BACK = b"rolling back interrupted transaction\n"  # see `inside.reposetup`
 
 
 class Bridge:
@@ -112,10 +116,17 @@ class Bridge:
             server.process.finish(FINISH_SECONDS)  # it finds the bundle cut short, and unlocks
             self._pool.forget(self.place, server)
             raise
+        self.make_ready()  # for the next one
         first = next(blocks, b"")
         if first.startswith(_BUNDLE2):
             return Bytes(first) if blocks.is_complete else Stream(blocks.after(first))
         return Bytes(_bundle1_reply(first + b"".join(blocks), blocks.words))
+
+    def make_ready(self) -> None:
+        """Somebody is about to push: a process that isn't there yet is started meanwhile, which
+        nobody waits for.
+        """
+        self._pool.prepare(self.place)
 
     def pushkey(self, arguments: dict[bytes, bytes], caller: Caller = ANYONE) -> bytes:
         """b"<0 or 1>\\n" and what hooks printed."""
@@ -180,6 +191,8 @@ class Blocks(Iterator[bytes]):
             return block
         status = server.process.finish(FINISH_SECONDS)
         self.words = server.process.take_words()
+        if _ROLLED_BACK in self.words:
+            log.warning("%s: what was left of an interrupted push is undone", self._place.root)
         self._server = None
         self._pool.forget(self._place, server)
         if status != 0:

@@ -14,6 +14,7 @@ class Caller:
     address: str | None = None
     scheme: str = "http"
     protocaps: bytes = b""
+    method: str = ""
 
     @property
     def url(self) -> bytes:
@@ -23,8 +24,13 @@ class Caller:
 
     @property
     def environment(self) -> dict[str, str]:
-        """As a CGI program would have it."""
-        named = {"REMOTE_USER": self.user, "REMOTE_ADDR": self.address}
+        """As a CGI program would have it; hooks in Python find all of it in `ui.environ`."""
+        named = {
+            "REMOTE_USER": self.user,
+            "REMOTE_ADDR": self.address,
+            "REQUEST_METHOD": self.method,
+            "wsgi.url_scheme": self.scheme,
+        }
         return {name: value for name, value in named.items() if value}
 
 

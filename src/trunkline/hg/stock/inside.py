@@ -6,6 +6,7 @@ Adds the command `debugtrunkline`, which is `serve --stdio` that takes --config 
 no option at all, so that it can be offered to strangers), and to its protocol one request: by
 `trunkline` a warm process forgets all that it has read of the repository, and learns who asks, so
 that hooks and `acl` see the HG_URL, REMOTE_USER and REMOTE_ADDR that they would see behind hgweb.
+What a killed process left of a transaction is rolled back by the next push.
 Stream clones are refused where they would carry changesets that the served view leaves out, and
 `listkeys` names none of those, as a command or as a part of a bundle. What a bundle lacks because
 its client asked for too little is told to that client; stock has a traceback for some of it.
@@ -34,10 +35,35 @@ testedwith = b"6.1 6.3 6.5 6.9 7.0 7.1 7.2"
 cmdtable = {}  # type: ignore[var-annotated]
 command = registrar.command(cmdtable)
 
+# Of the whole process, so that hooks which are programs have them, too; all other words of a
+# request are only for hooks in Python, as behind hgweb.
 _ENVIRONMENT = (b"REMOTE_USER", b"REMOTE_ADDR")
+_NOT_ENVIRONMENT = (b"url", b"protocaps")
 _url = [b""]
 # Read at once, the changelog first, so that what is asked from here on is of one state.
 _STATE = ("changelog", "_phasecache", "obsstore", "_bookmarks")
+
+
+def reposetup(ui, repo):  # type: ignore[no-untyped-def]
+    """A push after one that was killed rolls that back first, as `hg recover` does."""
+    if not repo.local():
+        return
+
+    class recovering(repo.__class__):  # type: ignore[misc,name-defined]
+        def transaction(self, desc, report=None):  # type: ignore[no-untyped-def]
+            # Whoever begins one has the store's lock, so nobody else can be in the middle of it.
+            if self.currenttransaction() is None and self.svfs.exists(b"journal"):
+                self.recover()
+            return super().transaction(desc, report=report)
+
+    repo.__class__ = recovering
+
+
+class pushres(wireprototypes.pushres):  # type: ignore[misc]
+    """A bundle2 that asks for no reply has no result: it was taken, or an error is on its way."""
+
+    def __init__(self, res, output):  # type: ignore[no-untyped-def]
+        super().__init__(1 if res is None else res, output)
 
 
 @command(b"debugtrunkline", [], b"")
@@ -46,6 +72,7 @@ def serve(ui, repo):  # type: ignore[no-untyped-def]
     ssh = wireprotoserver.sshv1protocolhandler
     client = ssh.client
     ssh.client = lambda self: _url[0] or client(self)
+    wireprototypes.pushres = pushres
     allowed = streamclone.allowservergeneration
     streamclone.allowservergeneration = lambda repo: (
         allowed(repo) and hides_nothing(repo)  # type: ignore[no-untyped-call]
@@ -71,6 +98,8 @@ def begin(repo, proto, others):  # type: ignore[no-untyped-def]
         if name in others:
             encoding.environ[name] = others[name]
     proto._protocaps = set(others.get(b"protocaps", b"").split())
+    said = {name: value for name, value in others.items() if name not in _NOT_ENVIRONMENT}
+    repo.ui.environ = {**encoding.environ, **said}
     bare = repo.unfiltered()
     bare.invalidate(clearfilecache=True)
     bare.invalidatedirstate()

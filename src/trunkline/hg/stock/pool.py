@@ -10,7 +10,7 @@ from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass
 
 from trunkline.config.hgconfig import HgConfig
-from trunkline.errors import ClientGone, PeerError, StoreError
+from trunkline.errors import ClientGone, PeerError, StoreError, TrunklineError
 from trunkline.hg.stock.caller import Caller
 from trunkline.hg.stock.configuration import config_reader
 from trunkline.hg.stock.installed import child_environment, find_hg
@@ -58,6 +58,7 @@ class Pool:
         self._held: set[StdioServer] = set()
         self._count: Counter[Place] = Counter()  # idle and held
         self._leaving: list[StdioServer] = []
+        self._preparing: set[Place] = set()
         self._reaper: threading.Thread | None = None
         self._is_closed = False
 
@@ -135,6 +136,24 @@ class Pool:
                 self._put_idle(place, server)
                 return
         server.process.kill()
+
+    def prepare(self, place: Place) -> None:
+        """As `keep_spare`, by what the configuration says now, in a thread that nobody waits for.
+        Whoever needs the process is told what is wrong, if anything is.
+        """
+        with self._changed:
+            if self._idle.get(place) or place in self._preparing:
+                return
+            self._preparing.add(place)
+        threading.Thread(target=self._prepare, args=(place,), daemon=True).start()
+
+    def _prepare(self, place: Place) -> None:
+        try:
+            with contextlib.suppress(TrunklineError):
+                self.keep_spare(place, config_reader(self._hg).read(place.root, place.overrides))
+        finally:
+            with self._changed:
+                self._preparing.discard(place)
 
     def close(self) -> None:
         """End everything. What is held by a thread ends too, under its hands."""

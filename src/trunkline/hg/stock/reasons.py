@@ -6,6 +6,7 @@ One rule: what we can't promise to answer as stock would is left to stock. Slowe
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 from trunkline.config.hgconfig import HgConfig
@@ -83,13 +84,22 @@ def _why_hooks(config: HgConfig) -> str | None:
 
 
 def _why_extensions(config: HgConfig) -> str | None:
-    for name, path in config.items("extensions").items():
-        if ":" in name or path.startswith("!"):
-            continue
-        for known in _module_names(name, path):
-            if known in EXTENSIONS:
-                return f"the extension {known} {EXTENSIONS[known]}"
+    for known in _enabled(config):
+        if known in EXTENSIONS:
+            return f"the extension {known} {EXTENSIONS[known]}"
     return None
+
+
+def has_extension(config: HgConfig, name: str) -> bool:
+    """By what the configuration says; Mercurial loads some for a requirement, too."""
+    return name in _enabled(config)
+
+
+def _enabled(config: HgConfig) -> Iterator[str]:
+    """Names that extensions in use go by."""
+    for name, path in config.items("extensions").items():
+        if ":" not in name and not path.startswith("!"):
+            yield from _module_names(name, path)
 
 
 def _module_names(name: str, path: str) -> tuple[str, str]:

@@ -27,6 +27,7 @@ NOISE_LINES = 2000  # before the first answer, what an extension prints among th
 
 COMMAND = b"trunkline: command "  # see `inside.serve`
 READY = b"trunkline: ready\n"
+_END_OF_ERROR = b"\n-\n"  # of an error beside the answers, on stderr
 _ABORT = re.compile(rb"^abort: (.*)$", re.MULTILINE)
 _HOOK_FAILED = re.compile(rb"^error: \S+ hook failed: ", re.MULTILINE)
 _UNKNOWN = "unknown revision '"
@@ -152,7 +153,7 @@ class StdioServer:
             length = self.process.read_line(seconds)
             if length == b"\n":  # an error beside the answers: its words are on stderr
                 self.is_between_requests = True
-                words = veil(_text(self.process.take_words()))
+                words = veil(_text(self.process.take_words().removesuffix(_END_OF_ERROR)))
                 raise PeerError(words or "refused by Mercurial")
             if not length[:-1].isdigit() or int(length) > ANSWER_LIMIT:
                 raise StoreError(f"Mercurial answered garbage: {length[:60]!r}", self.root)

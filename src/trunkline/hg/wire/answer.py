@@ -100,7 +100,7 @@ def keep(exchange: Exchange, made: Answer) -> None:
 def answer_key(state: State, request: Request) -> Key:
     """All of a request and of what the snapshot leaves open that an answer may depend on."""
     said = [header for header in request.headers.items() if header[0].startswith(HEADERS)]
-    who = request.user, request.may_need_login
+    who = request.user, request.may_need_login, request.is_near
     return (state.has_clone_bundles, request.query, request.body, who, *said)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from trunkline.errors import PeerError
 from trunkline.hg.node import Node, format_nodes, parse_nodes
 from trunkline.hg.stock.stdio import veil
+from trunkline.hg.wire import largefiles
 from trunkline.hg.wire.arguments import Arguments
 from trunkline.hg.wire.command import Command, Kind, Permission
 from trunkline.hg.wire.exchange import Exchange
@@ -27,21 +28,21 @@ KNOWN = ord("1")
 WALKED = {b"branches": b"nodes", b"between": b"pairs"}
 WALK = 10_000  # revisions; by default a request may have a thousand such walks
 
-# Extensions' commands whose reply is a stream; the pipe frames it as if it were a text.
-EXTENSION_STREAMS = frozenset({b"getlfile"})
-
 
 def extension_command(served: Served, name: bytes) -> Command | None:
-    """A command that an extension adds to a bridged repository; reading ones only."""
+    """A command that an extension adds to a bridged repository; of those that write, only what we
+    do ourselves.
+    """
     if served.reason is None:
         return None
     if SAFE_NAME.fullmatch(name) is None:
         return None
     found = served.bridge.commands().get(name)
-    if found is None or found.permission != b"pull":
+    if found is None or name in largefiles.COMMANDS:
+        return None if found is None else largefiles.COMMANDS[name]
+    if found.permission != b"pull":
         return None
-    kind = Kind.RAW if name in EXTENSION_STREAMS else Kind.TEXT
-    return Command(name, found.spec, Permission.PULL, kind, not_ours)
+    return Command(name, found.spec, Permission.PULL, Kind.TEXT, not_ours)
 
 
 def not_ours(_: Exchange, __: Arguments) -> Reply:

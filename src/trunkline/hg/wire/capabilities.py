@@ -34,6 +34,7 @@ HTTP_HEADER_DEFAULT = 4096
 TRANSPORT_NAMES = frozenset(
     {b"batch", b"compression", b"httpheader", b"httpmediatype", b"httppostargs", b"protocaps"}
 )
+STREAM_NAMES = frozenset({b"stream", b"streamreqs"})
 
 
 def capabilities(exchange: Exchange, _: Arguments) -> Text:
@@ -50,15 +51,15 @@ def words(exchange: Exchange) -> bytes:
     ever. Source: hg 7.2.4, httppeer.py (_multifile) and url.py (_gen_sendfile).
     """
     served, snapshot = exchange.served, exchange.native
-    may_post = not exchange.request.may_need_login
+    may_post, is_near = not exchange.request.may_need_login, exchange.request.is_near
     if snapshot is None:
         return join(bridged_words(exchange))
     has_clone_bundles = exchange.state.has_clone_bundles
 
     def make() -> bytes:
-        return join(native_words(served, snapshot, has_clone_bundles, may_post))
+        return join(native_words(served, snapshot, has_clone_bundles, may_post, is_near))
 
-    return served.keep(f"capabilities {has_clone_bundles} {may_post}", snapshot, make)
+    return served.keep(f"capabilities {has_clone_bundles} {may_post} {is_near}", snapshot, make)
 
 
 def join(found: list[bytes]) -> bytes:
@@ -66,10 +67,11 @@ def join(found: list[bytes]) -> bytes:
 
 
 def native_words(
-    served: Served, snapshot: Snapshot, has_clone_bundles: bool, may_post: bool
+    served: Served, snapshot: Snapshot, has_clone_bundles: bool, may_post: bool, is_near: bool
 ) -> list[bytes]:
     config = served.config
-    found = [*COMMANDS, *PUSH, *transport_words(served, may_post), *stream_words(snapshot, config)]
+    found = [*COMMANDS, *PUSH, *transport_words(served, may_post)]
+    found += stream_words(snapshot, config, is_near)
     if config.bool("experimental", "bundle2-advertise", True):
         found.append(format_token(bundle_capabilities(config)))
     if has_clone_bundles:
@@ -77,19 +79,21 @@ def native_words(
     return found
 
 
-def stream_words(snapshot: Snapshot, config: HgConfig) -> list[bytes]:
+def stream_words(snapshot: Snapshot, config: HgConfig, is_near: bool) -> list[bytes]:
     """`stream` where a client needs to know nothing but revlogv1, else `streamreqs=`."""
     if not stream_allowed(snapshot, config):
         return []
-    found = []
-    if config.bool("server", "preferuncompressed"):
-        found.append(b"stream-preferred")
+    found = list(preferred(config, is_near))
     requirements = stream_requirements(snapshot.repository)
     if requirements <= {b"revlogv1"}:
         found.append(b"stream")
     else:
         found.append(b"streamreqs=" + b",".join(sorted(requirements)))
     return found
+
+
+def preferred(config: HgConfig, is_near: bool) -> set[bytes]:
+    return {b"stream-preferred"} if config.bool("server", "preferuncompressed", is_near) else set()
 
 
 def transport_words(served: Served, may_post: bool) -> list[bytes]:
@@ -116,6 +120,8 @@ def bridged_words(exchange: Exchange) -> list[bytes]:
             found.add(without_withheld(word))
         elif name not in TRANSPORT_NAMES:
             found.add(word)
+    if any(word.partition(b"=")[0] in STREAM_NAMES for word in found):
+        found |= preferred(served.config, exchange.request.is_near)
     if exchange.state.has_clone_bundles:
         found |= CLONE_BUNDLES & served.bridge.commands().keys()
     return list(found)

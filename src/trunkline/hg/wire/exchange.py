@@ -24,7 +24,9 @@ HIDDEN_VIEWS = {"served": "served.hidden"}  # views that may be opened to `acces
 
 
 class Exchange:
-    """Every command of a batch sees the same snapshot: it is taken once, when first asked for."""
+    """Every command of a batch sees the same snapshot, until one of them writes: it is taken once,
+    when first asked for.
+    """
 
     def __init__(
         self, served: Served, request: Request, query: Pairs, state: State | None = None
@@ -51,6 +53,11 @@ class Exchange:
         if self._session is not None:
             return self._session.call(command, arguments)
         return self.served.bridge.call(command, arguments, self.caller, self.request.work)
+
+    def look_again(self) -> None:
+        """After something was written: what follows sees it."""
+        for name in ("state", "view"):
+            self.__dict__.pop(name, None)
 
     @property
     def config(self) -> HgConfig:
@@ -105,7 +112,7 @@ class Exchange:
     def caller(self) -> Caller:
         request = self.request
         proto = numbered_header(request.headers, b"x-hgproto")
-        return Caller(request.user, request.address, request.scheme, proto)
+        return Caller(request.user, request.address, request.scheme, proto, request.method)
 
 
 def may_see_hidden(config: HgConfig, user: str | None) -> bool:

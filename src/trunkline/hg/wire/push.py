@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from binascii import unhexlify
 from collections.abc import Iterator
 
 from trunkline.errors import PeerError
@@ -25,10 +26,27 @@ def check_push(request: Request) -> None:
 
 
 def pushkey(exchange: Exchange, arguments: Arguments) -> Text:
-    return Text(exchange.ask_bridge(b"pushkey", dict(arguments.named)))
+    """What follows in the same batch sees what it did."""
+    reply = exchange.ask_bridge(b"pushkey", dict(arguments.named))
+    exchange.look_again()
+    return Text(reply)
+
+
+def check_heads(heads: bytes) -> None:
+    """Mercurial has no words for others. Source: hg 7.2.4, wireprototypes.py (decodelist).
+
+    Wire:   hexadecimal words, a space between; they may be b"force" or b"hashed" and a digest.
+    Raises: PeerError.
+    """
+    try:
+        for word in heads.split(b" "):
+            unhexlify(word)
+    except ValueError:
+        raise PeerError("unbundle: heads are hexadecimal words with spaces between") from None
 
 
 def unbundle(exchange: Exchange, arguments: Arguments) -> Reply:
+    check_heads(arguments[b"heads"])
     payload: Iterator[bytes] = exchange.request.payload or iter(())
     body = exchange.served.bridge.unbundle(arguments[b"heads"], payload, exchange.caller)
     return Text(body.data) if isinstance(body, Bytes) else Raw(body.blocks)

@@ -18,8 +18,8 @@ class Request:
 
     `url`: the repository's own, as this client can reach it; "" where we can't tell it.
     `may_push` is the door's decision; `user`, `address` and `scheme` are for hooks and the log.
-    `may_need_login`: a later request of this client may be told to log in. `work` tells long work
-    when to stop.
+    `may_need_login`: a later request of this client may be told to log in. `is_near`: its link is
+    fast. `work` tells long work when to stop.
     """
 
     method: str
@@ -33,6 +33,7 @@ class Request:
     scheme: str = "http"
     url: str = ""
     may_need_login: bool = False
+    is_near: bool = False
     work: Work = field(default_factory=Work)
 
 

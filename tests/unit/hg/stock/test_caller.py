@@ -18,5 +18,10 @@ def test_url_is_that_of_hgweb(caller: Caller, url: bytes) -> None:
 
 
 def test_environment_names_only_what_is_known() -> None:
-    assert ANYONE.environment == {}
-    assert Caller("a", "b").environment == {"REMOTE_USER": "a", "REMOTE_ADDR": "b"}
+    assert ANYONE.environment == {"wsgi.url_scheme": "http"}
+    assert Caller("a", "b", "https", method="POST").environment == {
+        "REMOTE_USER": "a",
+        "REMOTE_ADDR": "b",
+        "REQUEST_METHOD": "POST",
+        "wsgi.url_scheme": "https",
+    }

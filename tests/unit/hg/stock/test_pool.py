@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from tests.unit.liveness import children
@@ -146,3 +147,24 @@ def test_close_ends_what_is_held_and_refuses_more(repository: Repository) -> Non
     with pytest.raises(StoreError, match="stopped"):
         pool.lease(place, ANYONE)
     assert not pool.pids
+
+
+def test_one_process_is_made_ready_however_often_that_is_asked(
+    repository: Repository, pool: Pool
+) -> None:
+    place = place_of(repository)
+    for _ in range(5):
+        pool.prepare(place)
+    wait_until(lambda: len(pool.pids) == 1)
+    (pid,) = pool.pids
+    for _ in range(5):
+        pool.prepare(place)
+    assert pool.lease(place, ANYONE).process.pid == pid
+    assert pool.pids == {pid}
+
+
+def test_what_cannot_be_made_ready_is_told_to_who_needs_it(pool: Pool, tmp_path: Path) -> None:
+    place = Place(str(tmp_path / "nothing"), ())
+    pool.prepare(place)
+    with pytest.raises(StoreError):
+        pool.lease(place, ANYONE)

@@ -1,4 +1,4 @@
-"""Which addresses are those of reverse proxies that we believe."""
+"""Sets of addresses that an operator names: proxies that are believed, clients that are near."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ KEPT_ANSWERS = 4096  # addresses
 Network = IPv4Network | IPv6Network
 
 
-class Proxies:
-    """Addresses, networks in CIDR form, and `unix`. Raises: ValueError for any other word."""
+class Networks:
+    """Addresses, networks in CIDR form, and `unix`. `setting` is where they stand.
 
-    def __init__(self, words: Iterable[str]) -> None:
+    Raises: ValueError for any other word.
+    """
+
+    def __init__(self, words: Iterable[str], setting: str) -> None:
         words = tuple(words)
         self._has_unix = UNIX in words
-        self._networks = [read_network(word) for word in words if word != UNIX]
+        self._networks = [read_network(word, setting) for word in words if word != UNIX]
         self._judge = lru_cache(KEPT_ANSWERS)(self._is_in_a_network)
 
     def __contains__(self, address: object) -> bool:
@@ -36,10 +39,10 @@ class Proxies:
         return any(found in network for network in self._networks)
 
 
-def read_network(word: str) -> Network:
+def read_network(word: str, setting: str) -> Network:
     try:
         return ip_network(word)
     except ValueError as error:
         raise ValueError(
-            f"`trusted_proxies`: {word!r} is no address, network or `{UNIX}` ({error})"
+            f"`{setting}`: {word!r} is no address, network or `{UNIX}` ({error})"
         ) from None

@@ -1,0 +1,1 @@
+"""Subversion: repositories through libsvn, and HTTP (DAV) for stock clients."""

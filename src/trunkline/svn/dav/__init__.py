@@ -1,0 +1,1 @@
+"""What Subversion's clients say over HTTP, and what they are answered. Knows no socket."""

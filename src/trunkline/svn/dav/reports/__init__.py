@@ -1,0 +1,1 @@
+"""REPORT requests, one module each kind."""

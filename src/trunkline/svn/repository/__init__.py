@@ -1,0 +1,1 @@
+"""A repository on disk, through libsvn: the only place that calls it."""

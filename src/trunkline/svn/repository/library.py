@@ -1,0 +1,158 @@
+"""libsvn, bound with cffi: loaded once a process, when the first repository is opened.
+
+The libraries are those that the `subvertpy` wheel carries, so nothing has to be installed or
+compiled. Why not subvertpy's own interface: docs/notes/libsvn.md.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from collections.abc import Callable
+from functools import cache, wraps
+from typing import Any
+
+import cffi
+
+from trunkline.errors import SettingsError
+from trunkline.svn.repository.declarations import DECLARATIONS
+from trunkline.svn.repository.error import CANCELLED, SvnError
+
+CACHE_BYTES = 32 * 1024 * 1024  # of each worker, for all repositories
+
+ffi: Any = cffi.FFI()
+_raised = threading.local()
+
+
+def library_path() -> str:
+    """subvertpy's own module: its symbols are also those of the libraries that it brought along.
+
+    Raises: SettingsError.
+    """
+    try:
+        module = importlib.import_module("subvertpy.repos")
+    except ImportError as error:
+        raise SettingsError(
+            f"Subversion repositories need the package subvertpy: {error}"
+        ) from None
+    return str(module.__file__)
+
+
+@cache
+def declare() -> None:
+    ffi.cdef(DECLARATIONS)
+
+
+@cache
+def load() -> Any:
+    """The functions, by name: a handle's symbols are those of all that it depends on."""
+    declare()
+    try:
+        found: Any = ffi.dlopen(library_path())
+    except OSError as error:
+        raise SettingsError(f"libsvn can't be loaded: {error}") from None
+    found.apr_initialize()
+    pool = found.svn_pool_create_ex(ffi.NULL, ffi.NULL)  # for the process's life
+    _check(found, found.svn_dso_initialize2())
+    found.svn_utf_initialize2(1, pool)  # paths of files are UTF-8, whatever the locale says
+    settings = ffi.new("svn_cache_config_t *")
+    settings.cache_size = CACHE_BYTES
+    settings.file_handle_count = 16
+    found.svn_cache_config_set(settings)
+    _check(found, found.svn_fs_initialize(pool))
+    return found
+
+
+class _Lazy:
+    """`lib.name` loads the library when it is first used."""
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(load(), name)
+        setattr(self, name, value)
+        return value
+
+
+lib: Any = _Lazy()
+
+
+def check(error: Any) -> None:
+    """Raises: SvnError, or what one of our callbacks has raised."""
+    if error:
+        _check(lib, error)
+
+
+def _check(library: Any, error: Any) -> None:
+    if not error:
+        return
+    try:
+        found = read_error(library, error)
+    finally:
+        library.svn_error_clear(error)
+    ours, _raised.error = getattr(_raised, "error", None), None
+    if ours is not None and CANCELLED in found.codes:
+        raise ours
+    raise found
+
+
+def read_error(library: Any, error: Any) -> SvnError:
+    """Its own words; the errors below it are said where they are the cause in a person's eyes."""
+    buffer = ffi.new("char[]", 512)
+    error = library.svn_error_purge_tracing(error)
+    text = ffi.string(library.svn_err_best_message(error, buffer, 512))
+    codes, child = [error.apr_err], error.child
+    while child:
+        codes.append(child.apr_err)
+        child = child.child
+    return SvnError(error.apr_err, text.decode("utf-8", "replace"), tuple(codes))
+
+
+def callback(signature: str) -> Callable[[Callable[..., None]], Any]:
+    """Makes a C function of ours; what it raises comes out of the `check` around it."""
+
+    def decorate(function: Callable[..., None]) -> Any:
+        @wraps(function)
+        def guarded(*arguments: Any) -> Any:
+            try:
+                function(*arguments)
+            except BaseException as error:
+                _raised.error = error
+                return lib.svn_error_create(CANCELLED, ffi.NULL, ffi.NULL)
+            return ffi.NULL
+
+        declare()
+        return ffi.callback(signature, guarded)
+
+    return decorate
+
+
+class Pool:
+    """An APR pool: memory of libsvn's, let go of at the end of the block."""
+
+    __slots__ = ("handle", "kept")
+
+    def __init__(self, parent: Pool | None = None) -> None:
+        self.handle: Any
+        self.handle = lib.svn_pool_create_ex(parent.handle if parent else ffi.NULL, ffi.NULL)
+        self.kept: list[Any] = []  # Python's own, that C points to
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.destroy()
+
+    def clear(self) -> None:
+        lib.apr_pool_clear(self.handle)
+        self.kept.clear()
+
+    def destroy(self) -> None:
+        if self.handle:
+            lib.apr_pool_destroy(self.handle)
+            self.handle = None
+        self.kept.clear()
+
+    def baton(self, value: object) -> Any:
+        """A `void *` that stands for `value` while the pool lives."""
+        handle = ffi.new_handle(value)
+        self.kept.append(handle)
+        return handle
