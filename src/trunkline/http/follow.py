@@ -24,6 +24,9 @@ SHORTEST_SECONDS = 0.002  # between looks at a file that grows
 LONGEST_SECONDS = 0.05
 SLOW_RATE = 1024 * 1024  # bytes a second; a client that takes less gets smaller pieces
 SLOW_SIZE = 64 * 1024  # bytes
+# A piece is at most this part of what the client was sent: it may turn out to be a slow one, and
+# what waits for it is then four pieces, two of ours and what the kernel holds.
+GROWTH = 16
 PIECES = 8  # of a file that are kept for who comes a moment later
 
 
@@ -171,7 +174,7 @@ async def send_file(
 ) -> None:
     """As `send_stream`."""
     gone = body.gone
-    pending: asyncio.Future[bytes] = asyncio.ensure_future(following.read(0))
+    pending: asyncio.Future[bytes] = asyncio.ensure_future(following.read(0, SLOW_SIZE))
     try:
         all_headers = [*headers, *following.headers]
         await send({"type": "http.response.start", "status": status, "headers": all_headers})
@@ -188,7 +191,8 @@ async def send_file(
             offset = sent.bytes + len(data)
             is_last = following.is_end(offset)
             if not is_last and not is_slow:
-                pending = asyncio.ensure_future(following.read(offset))  # one piece ahead
+                ahead = following.read(offset, piece_size(offset))
+                pending = asyncio.ensure_future(ahead)  # one piece ahead
             begun = time.monotonic()
             async with asyncio.timeout(idle_seconds):
                 await send({"type": "http.response.body", "body": data, "more_body": True})
@@ -210,6 +214,12 @@ async def send_file(
         pending.cancel()
         pending.add_done_callback(forget)
         following.file.release()
+
+
+def piece_size(sent: int) -> int:
+    """A power of two, so that those who go side by side still share the pieces."""
+    part = max(sent // GROWTH, SLOW_SIZE)
+    return min(1 << part.bit_length() - 1, READ_SIZE)
 
 
 def forget(pending: asyncio.Future[bytes]) -> None:
