@@ -9,6 +9,7 @@ from ipaddress import ip_address
 from typing import Any
 
 from trunkline.config.networks import UNIX
+from trunkline.http.own_url import reached_host
 
 NONE: frozenset[bytes] = frozenset()
 LISTS = frozenset({b"dav", b"accept-encoding", b"if", b"x-svn-options"})
@@ -29,6 +30,7 @@ class Visit:
     server: Sequence[Any] | None = None  # where it came in: host and port
     is_proxied: bool = False  # by a proxy that we trust, whose headers these are
     repeated: frozenset[bytes] = frozenset()  # names of headers that came more than once
+    reached_host: str = ""  # what the client calls us; "" where that can't be known
 
     @property
     def user_agent(self) -> str:
@@ -42,7 +44,8 @@ class Visit:
     @property
     def host(self) -> str:
         """What the client calls us; where it doesn't say, the address that it has reached."""
-        return self.headers.get(b"host", b"").decode("latin-1") or server_name(self.server)
+        named = self.reached_host or self.headers.get(b"host", b"").decode("latin-1")
+        return named or server_name(self.server)
 
 
 def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
@@ -67,6 +70,7 @@ def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
         scope.get("server"),
         is_proxied,
         repeated(scope["headers"]) if len(headers) < len(scope["headers"]) else NONE,
+        reached_host(headers, is_proxied, scope.get("http_version", "")),
     )
 
 
