@@ -124,3 +124,32 @@ def test_list_of_repositories_has_what_its_reader_may_read(server: Serving) -> N
         with urlopen(Request(server.url, headers=headers)) as reply:
             page = reply.read().decode()
         assert {name for name in NAMES if f'href="{name}/"' in page} == names
+
+
+def test_locks_are_held_stolen_and_go_with_their_folder(site: Site) -> None:
+    """Few: where reading is free, `svn` is asked for a password by each LOCK that it has sent, and
+    soon gives up; from an Apache, too.
+    """
+    alice, bob = f"svn {{}} {ALICE}", f"svn {{}} {BOB}"
+    url = "$U/open"
+    make = "mkdir w/locked && cd w/locked && for i in 1 2; do echo $i >f$i; done"
+    site.run(f"{alice.format('checkout -q')} {url} w && {make} && svn add -q ../locked", True)
+    site.run(
+        f"cd w && {alice.format('commit -q -m add')} && {alice.format('lock -q')} locked/*", True
+    )
+    says(site, f"{bob.format('rm -m no')} {url}/locked", "E160039: User 'bob' does not own lock")
+    says(
+        site,
+        f"{bob.format('lock')} {url}/locked/f1",
+        "W160035: ",
+        "is already locked by user 'alice'",
+    )
+    site.run(f"{bob.format('lock --force -m mine')} {url}/locked/f1", True)
+    says(site, f"cd w && echo x >>locked/f1 && {alice.format('commit -m x')}", "E195022")
+    site.run(
+        f"{alice.format('unlock --force')} {url}/locked/f1 && cd w && svn revert -q locked/f1", True
+    )
+    site.run(f"cd w && {alice.format('update -q')} && svn rm -q locked", True)
+    site.run(f"cd w && {alice.format('commit -m gone')}", True)
+    left = site.run(f"{alice.format('status -u')} w && {alice.format('ls')} {url}", True)
+    assert not [line for line in left.lines if "locked" in line or " K " in line]
