@@ -318,8 +318,9 @@ class Subversion(Struct, frozen=True, forbid_unknown_fields=True):
     bulk_updates: Annotated[
         Literal["Prefer", "On", "Off"],
         words(
-            "Whether a checkout or update is one long answer (`Prefer`), or a list of files that "
-            "the client gets one by one (`Off`); `On` leaves it to the client's configuration."
+            "Whether a checkout or update is one long answer (`Prefer`; a new tree of large files "
+            "is a list all the same), or a list of files that the client gets one by one (`Off`); "
+            "`On` leaves it to the client's configuration."
         ),
     ] = "Prefer"
     autoversioning: Annotated[
