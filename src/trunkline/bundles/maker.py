@@ -10,7 +10,14 @@ from dataclasses import dataclass
 
 from trunkline import __version__
 from trunkline.config.hgconfig import HgConfig
-from trunkline.hg.bundle.bundle_file import KINDS, VIEW, Kind, bundle_file, estimate_size, may_stream
+from trunkline.hg.bundle.bundle_file import (
+    KINDS,
+    VIEW,
+    Kind,
+    bundle_file,
+    estimate_size,
+    may_stream,
+)
 from trunkline.hg.node import Node
 from trunkline.hg.store.repository import Repository
 from trunkline.hg.store.snapshot import Snapshot

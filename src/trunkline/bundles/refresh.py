@@ -249,7 +249,7 @@ def alone(place: Place, root: str) -> Iterator[bool]:
     waste. Raises: OSError.
     """
     path = f"{place.folder}/{repository_id(root)}.lock"
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -44,7 +44,9 @@ class Place:
     def now(self) -> float:
         """The file system's own time, which file times may be compared with. Raises: OSError."""
         path = f"{self.folder}/clock"
-        with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE), "rb") as file:
+        with open(
+            os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE), "rb"
+        ) as file:
             os.utime(file.fileno())
             return os.fstat(file.fileno()).st_mtime
 
