@@ -25,7 +25,7 @@ from tests.compat.hg import INSTALLED
 from tests.compat.serving import Serving, trunkline_command
 from tests.unit.http.conftest import commit, head, new
 from tests.unit.http.driving import Client, Reply, ask, make_app
-from tests.unit.http.gated import GATE, MAKER
+from tests.unit.http.gated import BREAKING, GATE, MAKER
 from tests.unit.http.test_app import getbundle
 from tests.unit.http.test_server import children, connect, read_all, request
 
@@ -355,6 +355,17 @@ def test_killed_builder_cuts_those_who_have_bytes(middle: Path, folder: Path) ->
     (again,) = ask(app, clone(middle))
     assert again.is_whole
     assert again.body == streamed(middle, SLOW)
+
+
+def test_build_that_broke_off_cuts_its_readers_once(
+    middle: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trunkline.http.spooled.MAKER", BREAKING)
+    cut, *later = in_turn(spooling(folder, middle), *(clone(middle) for _ in range(3)))
+    assert not cut.is_whole
+    assert cut.body
+    expected = streamed(middle)
+    assert all(reply.is_whole and reply.body == expected for reply in later)
 
 
 @pytest.mark.parametrize("readers", [1, 5])
