@@ -193,15 +193,31 @@ def in_turn(app: App, *clients: Client) -> list[Reply]:
 
 
 def test_reply_that_turned_out_large_is_spooled_the_next_time(tmp_path: Path, folder: Path) -> None:
-    """One large file: nothing in the history's own logs tells of it."""
+    """One large changeset of several is all that is pulled."""
     repository = new(tmp_path / "r")
-    commit(repository, "blob", random.Random(3).randbytes(300_000), "one")
+    for number in range(3):
+        commit(repository, "a", b"%d\n" % number, "small")
+    common = head(repository)
+    commit(repository, "blob", random.Random(3).randbytes(300_000), "large")
     app = spooling(folder, repository, smallest_bytes=200_000)
-    replies = in_turn(app, *(clone(repository) for _ in range(3)))
+    asked = f"/?cmd=getbundle&heads={head(repository)}&common={common}"
+    replies = in_turn(app, *(Client("GET", asked, [ZSTD]) for _ in range(3)))
     assert len({reply.body for reply in replies}) == 1
     assert [reply.header(b"etag") is None for reply in replies][::2] == [True, False]
     (whole,) = wholes(folder)
     assert whole.with_suffix(".uses").stat().st_size == 2
+
+
+def test_large_files_of_a_short_history_are_spooled_the_first_time(
+    tmp_path: Path, folder: Path
+) -> None:
+    """Nothing in the history's own logs tells of them."""
+    repository = new(tmp_path / "r")
+    commit(repository, "blob", random.Random(3).randbytes(300_000), "one")
+    replies = ask(spooling(folder, repository, smallest_bytes=200_000), *[clone(repository)] * 3)
+    assert len({reply.body for reply in replies}) == 1
+    (whole,) = wholes(folder)
+    assert whole.with_suffix(".uses").stat().st_size == 3
 
 
 def test_stream_clone_is_made_into_a_file_when_asked_for_twice(
