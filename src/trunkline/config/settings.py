@@ -100,10 +100,11 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True):
         list[str],
         words(
             "Addresses of reverse proxies, or networks such as `10.0.0.0/8`. Only from these are "
-            "`X-Forwarded-For` (its last word) and `X-Forwarded-Proto` believed: for the log, for "
-            "`requests_per_address`, for hooks and for `web.push_ssl`; and what `auth.user_header` "
-            "and `auth.certificate_header` name. A proxy that comes in through a unix socket is "
-            "named `unix`."
+            "`X-Forwarded-For` and `X-Forwarded-Proto` believed (of each the last word): for the "
+            "log, for `requests_per_address`, for hooks and for `web.push_ssl`; "
+            "`X-Forwarded-Host`, and `X-Forwarded-Prefix`, the path that the proxy has taken off: "
+            "for URLs in answers; and what `auth.user_header` and `auth.certificate_header` name. "
+            "A proxy that comes in through a unix socket is named `unix`."
         ),
     ] = field(default_factory=list)
 

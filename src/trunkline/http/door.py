@@ -279,8 +279,8 @@ class Door:
             return refused(refusal, errand)
         visit = errand.visit
         links = links_up(name, visit.raw_path)
-        url = f"{visit.scheme}://{visit.host}"
-        reply = page_answer(landing_page(served, name, url, refusal is None, links))
+        page = landing_page(served, name, visit.base_url, refusal is None, links)
+        reply = page_answer(page)
         reply.headers.append((b"server", self._server_header_of(served)))
         return reply
 

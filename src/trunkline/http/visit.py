@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import Any
 
 from trunkline.config.networks import UNIX
+from trunkline.http.forwarded import (
+    forwarded_address,
+    forwarded_host,
+    forwarded_prefix,
+    forwarded_scheme,
+)
 
 NONE: frozenset[bytes] = frozenset()
 LISTS = frozenset({b"dav", b"accept-encoding", b"if", b"x-svn-options"})
@@ -18,7 +23,7 @@ Scope = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """`raw_path` is as it was sent, percent-encoding and all. `address` has no port."""
+    """`raw_path` is as it was sent to us, percent-encoding and all. `address` has no port."""
 
     method: str
     raw_path: bytes
@@ -29,6 +34,8 @@ class Visit:
     server: Sequence[Any] | None = None  # where it came in: host and port
     is_proxied: bool = False  # by a proxy that we trust, whose headers these are
     repeated: frozenset[bytes] = frozenset()  # names of headers that came more than once
+    forwarded_host: str = ""
+    prefix: bytes = b""  # of its path, taken off by a proxy; no slash at its end
 
     @property
     def user_agent(self) -> str:
@@ -42,7 +49,13 @@ class Visit:
     @property
     def host(self) -> str:
         """What the client calls us; where it doesn't say, the address that it has reached."""
-        return self.headers.get(b"host", b"").decode("latin-1") or server_name(self.server)
+        said = self.forwarded_host or self.headers.get(b"host", b"").decode("latin-1")
+        return said or server_name(self.server)
+
+    @property
+    def base_url(self) -> str:
+        """Of `/`, as the client would write it, without a slash at its end."""
+        return f"{self.scheme}://{self.host}{self.prefix.decode('latin-1')}"
 
 
 def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
@@ -67,6 +80,8 @@ def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
         scope.get("server"),
         is_proxied,
         repeated(scope["headers"]) if len(headers) < len(scope["headers"]) else NONE,
+        forwarded_host(headers) if is_proxied else "",
+        forwarded_prefix(headers) if is_proxied else b"",
     )
 
 
@@ -95,17 +110,3 @@ def server_name(server: Sequence[Any] | None) -> str:
         return "localhost"
     host, port = server[0], server[1]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def forwarded_address(headers: Mapping[bytes, bytes]) -> str:
-    """The last word: the one that our own proxy wrote. "" when it is no address."""
-    value = headers.get(b"x-forwarded-for", b"").rpartition(b",")[2].strip()
-    try:
-        return str(ip_address(value[:64].decode("latin-1").strip("[]")))
-    except ValueError:
-        return ""
-
-
-def forwarded_scheme(headers: Mapping[bytes, bytes]) -> str:
-    value = headers.get(b"x-forwarded-proto", b"").rpartition(b",")[2].strip().lower()
-    return value.decode("latin-1") if value in (b"http", b"https") else ""
