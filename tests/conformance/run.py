@@ -47,6 +47,14 @@ WANTED = (
     "test-clone-stream.t",
     "test-stream-bundle-v2.t",
     "test-unbundlehash.t",
+    "test-push-http.t",
+    "test-http.t",
+    "test-https.t",
+    "test-http-permissions.t",
+    "test-bookmarks-pushpull.t",
+    "test-largefiles-wireproto.t",
+    "test-lfs-serve.t",
+    "test-lfs-serve-access.t",
 )
 
 
