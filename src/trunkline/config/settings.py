@@ -226,6 +226,15 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     body_idle_seconds: Annotated[
         int, unit("seconds", "Without a byte of any other body that we wait for: 408.", ge=1)
     ] = 300
+    body_bytes_per_second: Annotated[
+        int,
+        unit(
+            "bytes per second",
+            "That must come of any body on average, while we wait for it and after the first "
+            "`body_idle_seconds`: 408. A push holds one of `server.push_threads` while it comes.",
+            ge=1,
+        ),
+    ] = 100
     send_idle_seconds: Annotated[
         int,
         unit("seconds", "That a client takes nothing of a reply: the connection is broken.", ge=1),
