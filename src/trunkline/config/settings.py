@@ -151,10 +151,10 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         int,
         unit(
             "bytes",
-            "Of a request's head; 431 without words, from the HTTP library. 100 headers are its "
-            "limit, too. Only clients before 3.8, and all of them with "
-            "`experimental.httppostargs=no`, name what they have in headers: 41 bytes for each "
-            "head of theirs and of the repository's.",
+            "Of a request's head: 431. The HTTP library refuses a head of about twice that, and "
+            "one of more than 100 headers, by itself: 431 without words. Only clients before 3.8, "
+            "and all of them with `experimental.httppostargs=no`, name what they have in headers: "
+            "41 bytes for each head of theirs and of the repository's.",
             ge=8 * KiB,
         ),
     ] = 128 * KiB

@@ -178,6 +178,8 @@ class App:
         body = RequestBody(receive, limits.body_idle_seconds, limits.body_bytes_per_second)
         work = Work(limits.walked_revisions)
         try:
+            if visit.head_bytes > limits.header_bytes:
+                raise PeerError(f"a head of more than {limits.header_bytes} bytes", status=431)
             guest = self._guests.enter(visit.address)
         except PeerError as error:
             await self._send(Made(self._failure(error, visit, "")), visit, body, send, line)

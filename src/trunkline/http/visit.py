@@ -36,6 +36,7 @@ class Visit:
     repeated: frozenset[bytes] = frozenset()  # names of headers that came more than once
     forwarded_host: str = ""
     prefix: bytes = b""  # of its path, taken off by a proxy; no slash at its end
+    head_bytes: int = 0
 
     @property
     def user_agent(self) -> str:
@@ -82,7 +83,12 @@ def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
         repeated(scope["headers"]) if len(headers) < len(scope["headers"]) else NONE,
         forwarded_host(headers) if is_proxied else "",
         forwarded_prefix(headers) if is_proxied else b"",
+        len(raw_path) + len(scope["query_string"]) + sum(map(header_bytes, scope["headers"])),
     )
+
+
+def header_bytes(header: tuple[bytes, bytes]) -> int:
+    return len(header[0]) + len(header[1]) + len(b": \r\n")
 
 
 def repeated(headers: Iterable[tuple[bytes, bytes]]) -> frozenset[bytes]:
