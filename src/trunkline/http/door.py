@@ -21,7 +21,14 @@ from trunkline.hg.wire.state import State
 from trunkline.http import lfs
 from trunkline.http.catalogue import Catalogue, Entry
 from trunkline.http.errand import Errand, Way
-from trunkline.http.failure import NotThere, refuse, refuse_push, wants_page
+from trunkline.http.failure import (
+    NotThere,
+    for_people,
+    refuse,
+    refuse_push,
+    text_answer,
+    wants_page,
+)
 from trunkline.http.fresh import Fresh
 from trunkline.http.handles import Handles
 from trunkline.http.near import near_clients
@@ -225,7 +232,9 @@ class Door:
     ) -> Answer:
         asked = lfs.read_asked(errand.visit, wish, errand.arguments, errand.payload, errand.work)
         refusal = refusals.push if asked.is_writing else refusals.pull
-        return refuse(refusal, "") if refusal is not None else lfs.answer(served, asked)
+        if refusal is None:
+            return lfs.answer(served, asked)
+        return for_people(text_answer(refusal.status, refusal.text), errand.visit.headers)
 
     def _refuse(self, refusal: Refusal, errand: Errand) -> Answer:
         way = errand.way
