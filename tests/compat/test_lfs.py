@@ -198,7 +198,7 @@ def test_without_leave_contents_are_read_and_not_written(target: Target, serve_o
     assert batch(read_only, "download", wanted).status == 200
     refused = batch(read_only, "upload", wanted)
     assert refused.status in (401, 403)
-    assert json.loads(refused.body) == {"message": "push not authorized"}
+    assert json.loads(refused.body) == {"message": "ssl required"}
     data = b"nobody may"
     name = hashlib.sha256(data).hexdigest()
     assert put(read_only, name, data).status in (401, 403)
