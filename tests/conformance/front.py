@@ -3,9 +3,12 @@
 Mercurial's tests compare what the stock server writes where HTTP leaves a choice. The front changes
 that and nothing else, so that the rest of the test is read by Trunkline and compared to the byte:
 
-- the reason phrase "Script output follows" of a 200 (HTTP gives it no meaning, Granian sends "OK");
+- reason phrases (HTTP gives them no meaning): "Script output follows" of a 200 (Granian sends "OK"),
+  and of a refusal its words, which stand in the body, too;
 - the case and order of header names (both without meaning in HTTP);
-- an access log in stock's own format (Trunkline's says more, in its own).
+- an access log in stock's own format (Trunkline's says more, in its own), and a log of errors
+  without warnings, which stock writes none of;
+- the path of `--prefix`, which proxies take off for Trunkline.
 
 Two tests have an extension in the stock server that makes a user or a method of the environment;
 the front writes these into the request. What is encrypted passes through untouched.
@@ -139,6 +142,15 @@ def accented(first: str, headers: Headers) -> tuple[str, Headers]:
     return first, [(SPELLED.get(name.lower(), name.title()), value) for name, value in headers]
 
 
+def refusal(stream: BinaryIO, first: str, headers: Headers) -> bytes:
+    """The body of one of Mercurial's; b"", and nothing is read, of another reply."""
+    named = {name.lower(): value for name, value in headers}
+    is_ours = named.get("content-type") == "application/mercurial-0.1"
+    if first.split(" ")[1] < "400" or not is_ours or "content-length" not in named:
+        return b""
+    return stream.read(int(named["content-length"]))
+
+
 class Front:
     def __init__(self, ask: Mapping[str, Any], upstream: tuple[str, int]) -> None:
         self._upstream = upstream
@@ -185,16 +197,23 @@ class Front:
             return False
         first, headers = accented(*answered)
         self._note(peer, asked, first.split(" ")[1])
+        words = refusal(server_in, first, headers)
+        if words:
+            first = " ".join([*first.split(" ")[:2], words.decode("latin-1").split("\n")[-2]])
         write_head(client_out, first, headers)
-        is_open = copy_body(server_in, client_out, headers, is_reply=True)
+        client_out.write(words)
+        is_open = bool(words) or copy_body(server_in, client_out, headers, is_reply=True)
         client_out.flush()
         closes = any(name == "Connection" and value.lower() == "close" for name, value in headers)
         return is_open and not closes
 
     def _rewritten(self, first: str, headers: Headers) -> tuple[str, Headers]:
         method, _, rest = first.partition(" ")
-        user = self._ask["user"]
+        user, prefix = self._ask["user"], "/" + self._ask["prefix"]
         more = [("X-Remote-User", user)] if user else []
+        if prefix != "/" and rest.startswith(prefix):
+            rest = "/" + rest.removeprefix(prefix).removeprefix("/")
+            more.append(("X-Forwarded-Prefix", prefix))
         return f"{self._ask['method'] or method} {rest}", [*headers, *more]
 
     def _note(self, peer: str, asked: tuple[str, Headers], status: str) -> None:
@@ -227,8 +246,10 @@ def write_settings(ask: Mapping[str, Any]) -> Path:
     """What this server needs besides SETTINGS, in a folder that stays with the test's others."""
     folder = Path(tempfile.mkdtemp(prefix="trunkline-", dir=os.environ.get("TESTTMP")))
     text = SETTINGS.read_text()
+    if ask["user"] or ask["prefix"]:
+        text = text.replace("[server]\n", PROXY_SETTINGS)
     if ask["user"]:
-        text = text.replace("[server]\n", PROXY_SETTINGS) + USER_SETTINGS
+        text += USER_SETTINGS
     if ask["asks_login"]:
         (folder / "htpasswd").write_text(PASSWORDS)
         text += AUTH_SETTINGS.format(folder=folder)
@@ -254,20 +275,28 @@ def start_trunkline(ask: Mapping[str, Any]) -> tuple[subprocess.Popen[bytes], tu
     """The server on a port of its own, once it says that it listens."""
     program = Path(sys.executable).with_name("trunkline")
     options = [word for setting in ask["config"] for word in ("--config", setting)]
-    error_log = Path(ask["error_log"] or os.devnull)
-    with error_log.open("ab") as errors:
-        process = subprocess.Popen(
-            [str(program), "serve", ask["path"], "--settings", str(write_settings(ask)), *options],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-        )
+    process = subprocess.Popen(
+        [str(program), "serve", ask["path"], "--settings", str(write_settings(ask)), *options],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     assert process.stdout is not None
+    assert process.stderr is not None
+    errors = Path(ask["error_log"] or os.devnull)
+    threading.Thread(target=copy_errors, args=(process.stderr, errors), daemon=True).start()
     for line in process.stdout:
         if found := READY.search(line):
             threading.Thread(target=process.stdout.read, daemon=True).start()
             return process, (found.group(1).decode(), int(found.group(2)))
     raise RuntimeError(f"trunkline serve ended with status {process.wait()}")
+
+
+def copy_errors(source: BinaryIO, file: Path) -> None:
+    with file.open("ab", buffering=0) as out:
+        for line in source:
+            if b" WARNING " not in line:
+                out.write(line)
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:

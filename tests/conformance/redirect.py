@@ -45,6 +45,7 @@ def serve(orig: Any, ui: Any, repo: Any, **opts: Any) -> Any:
         "error_log": _text(opts["errorlog"]),
         "verbose": bool(ui.verbose),
         "daemon": bool(opts["daemon"]),
+        "prefix": _text(opts["prefix"].strip(b"/")),
         "certificate": _text(opts["certificate"] or b""),
         "asks_login": AUTH in dict(ui.configitems(b"extensions")).get(b"x", b""),
         # What an extension of test-http-permissions.t reads in the stock server.
@@ -104,6 +105,8 @@ def _config(ui: Any, web_conf: bytes) -> list[str]:
     for knob, value in STOCK_VALUES.items():
         if ui.configsource(*knob) in (b"", b"default", None):
             given[knob] = value
+    if ui.debugflag:
+        given[b"ui", b"debug"] = b"yes"
     given[OWN] = b"!"
     return [_text(b"%s.%s=%s" % (*knob, value)) for knob, value in given.items()]
 
