@@ -3,8 +3,8 @@
 Mercurial's tests compare what the stock server writes where HTTP leaves a choice. The front changes
 that and nothing else, so that the rest of the test is read by Trunkline and compared to the byte:
 
-- reason phrases (HTTP gives them no meaning): "Script output follows" of a 200 (Granian sends "OK"),
-  and of a refusal its words, which stand in the body, too;
+- reason phrases (HTTP gives them no meaning): "Script output follows" of a 200 (Granian sends
+  "OK"), and of a refusal its words, which stand in the body, too;
 - the case and order of header names (both without meaning in HTTP);
 - an access log in stock's own format (Trunkline's says more, in its own), and a log of errors
   without warnings, which stock writes none of;
