@@ -63,6 +63,7 @@ TLS_SETTINGS = """
 [tls]
 certificate = "{file}"
 key = "{key}"
+client_ca = "{client_ca}"
 """
 
 Headers = list[tuple[str, str]]
@@ -255,7 +256,9 @@ def write_settings(ask: Mapping[str, Any]) -> Path:
         text += AUTH_SETTINGS.format(folder=folder)
     if ask["certificate"]:
         file = os.path.abspath(ask["certificate"])
-        text += TLS_SETTINGS.format(file=file, key=write_key(file, folder))
+        text += TLS_SETTINGS.format(
+            file=file, key=write_key(file, folder), client_ca=ask["client_ca"]
+        )
     settings = folder / "settings.toml"
     settings.write_text(text)
     return settings

@@ -47,6 +47,7 @@ def serve(orig: Any, ui: Any, repo: Any, **opts: Any) -> Any:
         "daemon": bool(opts["daemon"]),
         "prefix": _text(opts["prefix"].strip(b"/")),
         "certificate": _text(opts["certificate"] or b""),
+        "client_ca": _text(ui.config(b"devel", b"servercafile") or b""),
         "asks_login": AUTH in dict(ui.configitems(b"extensions")).get(b"x", b""),
         # What an extension of test-http-permissions.t reads in the stock server.
         "user": os.environ.get("REMOTE_USER", ""),

@@ -108,7 +108,8 @@ def run_tests(source: Path, tests: Iterable[str], is_stock: bool, jobs: int) -> 
             check=False,
         )
     report = json.loads((output / "report.json").read_text().removeprefix("testreport ="))
-    hunks = hunks_of((output / "run-tests.log").read_text(errors="surrogateescape"))
+    log_text = (output / "run-tests.log").read_text(errors="surrogateescape")
+    hunks = hunks_of(log_text.replace(str(ROOT), "$CHECKOUT"))
     return [
         Outcome(name, entry["result"], float(entry.get("time", 0)), tuple(hunks.get(name, ())))
         for name, entry in sorted(report.items())
