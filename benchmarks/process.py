@@ -109,7 +109,7 @@ def command(
     listen = ["--listen", f"127.0.0.1:{port}", "--workers", "1"]
     settings = folder / "settings.toml"
     spool = f'path = "{folder / "spool"}"' if spools else "bytes = 0"
-    settings.write_text(f'[spool]\n{spool}\n[hg]\nstream = "never"\n')
+    settings.write_text(f'[spool]\n{spool}\n[hg]\nstream = "never"\n[bundles]\nmake = "off"\n')
     program = [bin_path("trunkline"), "serve", str(repository), "--settings", str(settings)]
     return [*program, *listen, *options]
 

@@ -54,11 +54,16 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Part of a file on disk. Units: bytes."""
+    """Part of a file on disk, after `head`. Units: bytes; `length` is without the head."""
 
     path: str
     offset: int
     length: int
+    head: bytes = b""
+
+    @property
+    def size(self) -> int:
+        return len(self.head) + self.length
 
 
 Body = Bytes | Stream | Span

@@ -25,6 +25,7 @@ FOLDERS = (
     "trunkline.cli",
     "trunkline.http",
     "trunkline.web",
+    "trunkline.bundles",
     "trunkline.svn.dav",
     "trunkline.svn.txn",
     "trunkline.svn.repository",

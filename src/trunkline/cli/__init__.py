@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from trunkline import __version__
+from trunkline.cli.bundle import bundle
 from trunkline.cli.check import check
 from trunkline.cli.serve import serve
 from trunkline.cli.spool import spool
@@ -17,6 +18,7 @@ def main() -> None:
     """A fast HTTP server for Mercurial repositories."""
 
 
+main.add_command(bundle)
 main.add_command(check)
 main.add_command(serve)
 main.add_command(spool)

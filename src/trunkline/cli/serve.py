@@ -116,6 +116,7 @@ def check_settings(settings: Settings) -> Claim:
         address = dataclasses.replace(address, scheme="https")
     check_write(settings, address)
     check_log(settings)
+    check_bundle_store(settings)
     Current(settings)  # its password and token files
     claim = Claim(address)
     check_mercurial(settings, roots.single_repository)
@@ -147,6 +148,14 @@ def check_log(settings: Settings) -> None:
         os.close(os.open(target, os.O_WRONLY | os.O_APPEND | os.O_CREAT, LOG_MODE))
     except OSError as error:
         raise SettingsError(f"log.access: {target}: {error.strerror}") from None
+
+
+def check_bundle_store(settings: Settings) -> None:
+    """Raises: SettingsError; not for a store that doesn't answer, which may come up later."""
+    if settings.bundle_store.url and settings.bundles.make != "off":
+        from trunkline.bundles.object_store import open_store  # slow to import
+
+        open_store(settings.bundle_store)
 
 
 def check_mercurial(settings: Settings, repository: str | None) -> None:

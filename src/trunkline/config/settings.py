@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from trunkline.config.auth import Auth, Rule, Tls, check_groups
+from trunkline.config.bundles import Bundles, BundleStore, check_public_url
 from trunkline.config.fields import unit, words
 from trunkline.config.mistakes import explain
 from trunkline.config.networks import Networks
@@ -92,6 +93,14 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True):
             ge=1,
         ),
     ] = 64 * MiB
+    public_url: Annotated[
+        str,
+        words(
+            "Where clients find `/`, such as `https://www.example.org/hg`, for the URLs of clone "
+            "bundles. Without it: `web.baseurl`, or what the client calls us, for which a trusted "
+            "proxy must pass `Host` or `X-Forwarded-Host` on."
+        ),
+    ] = ""
     stop_seconds: Annotated[
         int,
         unit("seconds", "SIGTERM and SIGINT let running replies go on for so long.", ge=1),
@@ -100,16 +109,18 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True):
         list[str],
         words(
             "Addresses of reverse proxies, or networks such as `10.0.0.0/8`. Only from these are "
-            "`X-Forwarded-For` and `X-Forwarded-Proto` believed (of each the last word): for the "
-            "log, for `requests_per_address`, for hooks and for `web.push_ssl`; "
-            "`X-Forwarded-Host`, and `X-Forwarded-Prefix`, the path that the proxy has taken off: "
-            "for URLs in answers; and what `auth.user_header` and `auth.certificate_header` name. "
-            "A proxy that comes in through a unix socket is named `unix`."
+            "`X-Forwarded-For`, `X-Forwarded-Proto` (of both the last word) and `X-Forwarded-Host` "
+            "(its first one) believed: for the log, for `requests_per_address`, for hooks, for "
+            "`web.push_ssl` and for URLs of ours, which begin with `X-Forwarded-Prefix`, the path "
+            "that the proxy has taken off; and what `auth.user_header` and "
+            "`auth.certificate_header` name. A proxy that comes in through a unix socket is named "
+            "`unix`."
         ),
     ] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         Networks(self.trusted_proxies, "trusted_proxies")
+        check_public_url("public_url", self.public_url)
 
 
 class Index(Struct, frozen=True, forbid_unknown_fields=True):
@@ -468,6 +479,8 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     hg: Hg = field(default_factory=Hg)
     subversion: Subversion = field(default_factory=Subversion)
     spool: Spool = field(default_factory=Spool)
+    bundles: Bundles = field(default_factory=Bundles)
+    bundle_store: BundleStore = field(default_factory=BundleStore)
     log: Log = field(default_factory=Log)
 
     def __post_init__(self) -> None:
@@ -497,6 +510,7 @@ def settings_of(path: str, data: bytes) -> Settings:
         tls=with_paths(settings.tls, folder, "certificate", "key", "client_ca"),
         log=replace(settings.log, access=beside_unless_stderr(folder, settings.log)),
         spool=with_paths(settings.spool, folder, "path"),
+        bundles=with_paths(settings.bundles, folder, "path"),
         subversion=with_paths(settings.subversion, folder, "transactions", "access_file"),
     )
 

@@ -33,6 +33,7 @@ from trunkline.http.fresh import Fresh
 from trunkline.http.incoming import read_arguments, read_message, read_push_arguments
 from trunkline.http.limits import ArgumentBytes, Guests, Held
 from trunkline.http.made import Made, close_quietly
+from trunkline.http.own_url import HTTP_1_0
 from trunkline.http.reception import UNAUTHORIZED, Reception, challenge
 from trunkline.http.reset import reset_when_closed
 from trunkline.http.roots import Roots
@@ -40,12 +41,13 @@ from trunkline.http.send import Begun, BrokenReply, Sent, send_stream, send_whol
 from trunkline.http.spooled import Spooled
 from trunkline.http.threads import Lane, Threads
 from trunkline.http.visit import Scope, Visit, describe, read_visit
+from trunkline.http.whole_files import WholeFiles
 from trunkline.reply import Bytes, Span, Stream
 from trunkline.work import Work
 
-HTTP_1_0 = ("1.0", "1")  # as ASGI has it, and as Granian has it
 # The HTTP library doesn't say which. One that is gone doesn't read it.
 CUT_BODY = "the request's body is malformed, or ends too early"
+NOT_MODIFIED = 304
 ATTEND_SECONDS = 0.2  # of work, before its client is watched
 # Since it came, before a request is told that there is no such repository: to find out that one may
 # not be known of takes longer than to find none, and nobody should see that.
@@ -84,6 +86,7 @@ class App:
         self._page_threads: Threads | None = None
         self._dav: Dav | None = None
         self._spooled: Spooled | None = None
+        self._files: WholeFiles | None = None
         self._pushes = 0
         self._running: dict[int, tuple[Line, float]] = {}  # and when it began
         self._streams: dict[int, Sent] = {}  # by the same key
@@ -119,6 +122,7 @@ class App:
         self._reception = Reception()
         self._dav = Dav(self._settings, self._door.subversion, self._threads, self._push_threads)
         self._spooled = Spooled(self._settings.spool)
+        self._files = WholeFiles(self._door.shelf_folder)
         self._threads.run(self._door.warm)
         if self._ready is not None:
             self._ready()
@@ -144,11 +148,12 @@ class App:
 
     def close_threads(self) -> None:
         kinds = (self._threads, self._bridge_threads, self._push_threads, self._page_threads)
-        for threads in (*kinds, self._reception):
+        for threads in (*kinds, self._reception, self._files):
             if threads is not None:
                 threads.close()
         if self._spooled is not None:
             self._spooled.close()
+        self._door.close()
 
     # -- one request
 
@@ -291,8 +296,11 @@ class App:
         return await attend(self._bridge_threads.lane(guest), body, self._work, errand)
 
     async def _from_spool(self, made: Made, errand: Errand, body: RequestBody) -> Made:
-        """Of a stream that wasn't begun. Raises: ClientGone, PeerError, StoreError."""
+        """Of a file, or a stream that wasn't begun. Raises: ClientGone, PeerError, StoreError."""
         stream = made.answer.body
+        if isinstance(stream, Span) and not is_head_alone(errand, made.answer):
+            assert self._files is not None
+            return replace(made, begun=await self._files.begin(stream))
         if (
             made.begun is not None
             or errand.visit.method == "HEAD"
@@ -360,6 +368,8 @@ class App:
             answer = self._door.answer(errand)
             if isinstance(answer.body, Stream) and self._spooled.takes(answer.body):
                 return Made(answer)
+            if isinstance(answer.body, Span) and not is_head_alone(errand, answer):
+                return Made(answer)
         except (Bridged, ClientGone, NotThere):
             raise
         except Exception as error:
@@ -374,10 +384,10 @@ class App:
             if isinstance(body, Bytes):
                 return Made(answer)
             if isinstance(body, Span):
-                answer.headers.append((b"content-length", b"%d" % body.length))
+                answer.headers.append((b"content-length", b"%d" % body.size))
             blocks = body.blocks if isinstance(body, Stream) else read_span(body)
             pieces = Pieces(blocks, errand.work)
-            if errand.visit.method == "HEAD":
+            if is_head_alone(errand, answer):
                 pieces.close()
                 return Made(answer)
             return Made(answer, Begun(pieces, pieces.pull()))
@@ -432,6 +442,11 @@ class App:
         if sent.is_gone:
             line.outcome = "gone"
             raise BrokenReply
+
+
+def is_head_alone(errand: Errand, answer: Answer) -> bool:
+    """What is sent tells of a body, and has none. Source: RFC 9110, sections 9.3.2 and 15.4.5."""
+    return errand.visit.method == "HEAD" or answer.status == NOT_MODIFIED
 
 
 async def attend(

@@ -19,6 +19,7 @@ from trunkline.hg.wire.request import Request
 from trunkline.hg.wire.served import Served
 from trunkline.hg.wire.state import State
 from trunkline.http import lfs
+from trunkline.http.bundling import Bundling
 from trunkline.http.catalogue import Catalogue, Entry
 from trunkline.http.errand import Errand, Way
 from trunkline.http.failure import (
@@ -32,6 +33,7 @@ from trunkline.http.failure import (
 from trunkline.http.fresh import Fresh
 from trunkline.http.handles import Handles
 from trunkline.http.near import near_clients
+from trunkline.http.own_url import repository_url
 from trunkline.http.quick import Quick
 from trunkline.http.roots import Place, Roots, mount_paths
 from trunkline.http.subversion import SvnDoor
@@ -73,13 +75,22 @@ class Door:
         self._roots = roots or mount_paths(settings.paths)
         server = settings.server
         config = overrides(settings, self._roots)
-        self._handles = Handles(config, server.handles, server.handles_bytes)
+        self._bundling = Bundling(settings)
+        self._handles = Handles(config, server.handles, server.handles_bytes, self._bundling.shelf)
         self._catalogue = Catalogue(self._roots, settings.index, self._handles.config)
         self.subversion = SvnDoor(settings, self._roots)
         self._quick = Quick()
         self._is_near = near_clients(settings.hg)
         self._bridged: dict[tuple[str, ...], None] = {}  # names, the oldest first
         self.server_header = configured_server_header(settings)
+
+    @property
+    def shelf_folder(self) -> str:
+        """Of the clone bundles that we make; "" for none."""
+        return self._bundling.folder
+
+    def close(self) -> None:
+        self._bundling.close()
 
     def warm(self) -> None:
         """Do now what the first request would wait for. What fails will fail again for that."""
@@ -216,7 +227,7 @@ class Door:
         if refusal is not None:
             reply = self._refuse(refusal, errand)
         else:
-            request = self._request(errand, refusals)
+            request = self._request(errand, refusals, self._url(served, errand))
             if way.is_push:
                 reply = answer(served, request)
             else:
@@ -257,7 +268,17 @@ class Door:
             raise Bridged("it goes through the bridge")
         return state
 
+    def _url(self, served: Served, errand: Errand) -> str:
+        """Of the repository, as this client reaches it; "" where that can't be told."""
+        visit = errand.visit
+        base = self._settings.server.public_url
+        base = base or served.config.text("web", "baseurl", untrusted=True)
+        if not base and visit.reached_host:
+            base = visit.base_url
+        return repository_url(base, errand.way.names)
+
     def _pull(self, way: Way, request: Request, state: State) -> Answer:
+        self._bundling.notice(state)
         if announces_push(way, request):
             state.served.bridge.make_ready()
         kept = kept_answer(state, request)
@@ -342,8 +363,8 @@ class Door:
         refusal = errand.standing.judge.why_not_read(config, self._asked(errand, known))
         return None if self._is_hidden(refusal) else place
 
-    def _request(self, errand: Errand, refusals: Refusals) -> Request:
-        return read_request(errand, refusals.push is None, self._is_near(errand.visit))
+    def _request(self, errand: Errand, refusals: Refusals, url: str = "") -> Request:
+        return read_request(errand, refusals.push is None, self._is_near(errand.visit), url)
 
     def _server_header_of(self, served: Served) -> bytes:
         def make() -> bytes:
@@ -361,7 +382,7 @@ def announces_push(way: Way, request: Request) -> bool:
     return is_phases and request.may_push
 
 
-def read_request(errand: Errand, may_push: bool, is_near: bool) -> Request:
+def read_request(errand: Errand, may_push: bool, is_near: bool, url: str = "") -> Request:
     visit = errand.visit
     return Request(
         method=visit.method,
@@ -373,6 +394,7 @@ def read_request(errand: Errand, may_push: bool, is_near: bool) -> Request:
         user=errand.who.user or None,
         address=visit.address,
         scheme=visit.scheme,
+        url=url,
         is_near=is_near,
         may_need_login=errand.who.is_anonymous and errand.standing.auth.has_users,
         work=errand.work,

@@ -10,26 +10,46 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
 from trunkline.errors import ClientGone, StoreError
 from trunkline.http.blocks import READ_SIZE
 from trunkline.http.body import RequestBody, Send
 from trunkline.http.send import Headers, Sent
 from trunkline.http.threads import Threads
-from trunkline.spool.reading import Look, Reading
+from trunkline.spool.reading import Look
 from trunkline.spool.stage import Stage
 
 SHORTEST_SECONDS = 0.002  # between looks at a file that grows
 LONGEST_SECONDS = 0.05
 SLOW_RATE = 1024 * 1024  # bytes a second; a client that takes less gets smaller pieces
 SLOW_SIZE = 64 * 1024  # bytes
+# A piece is at most this part of what the client was sent: it may turn out to be a slow one, and
+# what waits for it is then four pieces, two of ours and what the kernel holds.
+GROWTH = 16
 PIECES = 8  # of a file that are kept for who comes a moment later
 
 
-class Followed:
+class Readable(Protocol):
+    """A file that is open; for any number of threads."""
+
+    def look(self) -> Look:
+        """Raises: OSError."""
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Raises: StoreError."""
+
+    def close(self) -> None:
+        """Once."""
+
+
+File = TypeVar("File", bound=Readable)
+
+
+class Followed(Generic[File]):
     """For one event loop, and in its thread only. `readers` is counted by who hands it out."""
 
-    def __init__(self, reading: Reading, threads: Threads, closed: Callable[[], object]) -> None:
+    def __init__(self, reading: File, threads: Threads, closed: Callable[[], object]) -> None:
         self.reading = reading
         self.look = Look(0, Stage.GROWING)
         self.readers = 0
@@ -113,10 +133,34 @@ class Followed:
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """One request; the first bytes are there."""
+    """One request; the first bytes are there. It wants the bytes from `start` to before `end`
+    (None: all), after `head`.
+    """
 
-    file: Followed
+    file: Followed[Any]
     headers: Headers
+    start: int = 0
+    end: int | None = None
+    head: bytes = b""
+
+    async def read(self, position: int, most: int = READ_SIZE) -> bytes:
+        """As `Followed.read`; `position` is in the reply. Raises: StoreError."""
+        offset = self._offset(position)
+        if self.end is not None and offset >= self.end:
+            return b"" if position else self.head
+        if not position and self.head:
+            most = SLOW_SIZE  # what is behind a head is a copy of one reader's own
+        data = await self.file.read(offset, most)
+        if self.end is not None:
+            data = data[: self.end - offset]
+        return data if position else self.head + data
+
+    def is_end(self, position: int) -> bool:
+        offset = self._offset(position)
+        return self.file.is_end(offset) if self.end is None else offset >= self.end
+
+    def _offset(self, position: int) -> int:
+        return self.start + max(position - len(self.head), 0)
 
 
 async def send_file(
@@ -129,8 +173,8 @@ async def send_file(
     sent: Sent,
 ) -> None:
     """As `send_stream`."""
-    file, gone = following.file, body.gone
-    pending: asyncio.Future[bytes] = asyncio.ensure_future(file.read(0))
+    gone = body.gone
+    pending: asyncio.Future[bytes] = asyncio.ensure_future(following.read(0, SLOW_SIZE))
     try:
         all_headers = [*headers, *following.headers]
         await send({"type": "http.response.start", "status": status, "headers": all_headers})
@@ -145,9 +189,10 @@ async def send_file(
             if not data:
                 break
             offset = sent.bytes + len(data)
-            is_last = file.is_end(offset)
+            is_last = following.is_end(offset)
             if not is_last and not is_slow:
-                pending = asyncio.ensure_future(file.read(offset))  # one piece ahead
+                ahead = following.read(offset, piece_size(offset))
+                pending = asyncio.ensure_future(ahead)  # one piece ahead
             begun = time.monotonic()
             async with asyncio.timeout(idle_seconds):
                 await send({"type": "http.response.body", "body": data, "more_body": True})
@@ -158,7 +203,7 @@ async def send_file(
                 sent.is_gone = True
                 return
             if is_slow:
-                pending = asyncio.ensure_future(file.read(offset, SLOW_SIZE))
+                pending = asyncio.ensure_future(following.read(offset, SLOW_SIZE))
             is_slow = len(data) < SLOW_RATE * (time.monotonic() - begun)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
     except (TimeoutError, ClientGone):
@@ -168,7 +213,13 @@ async def send_file(
     finally:
         pending.cancel()
         pending.add_done_callback(forget)
-        file.release()
+        following.file.release()
+
+
+def piece_size(sent: int) -> int:
+    """A power of two, so that those who go side by side still share the pieces."""
+    part = max(sent // GROWTH, SLOW_SIZE)
+    return min(1 << part.bit_length() - 1, READ_SIZE)
 
 
 def forget(pending: asyncio.Future[bytes]) -> None:

@@ -1,4 +1,5 @@
-"""What a reverse proxy says of the request that it has passed on: `X-Forwarded-*`.
+"""What a reverse proxy says of the request that it has passed on: `X-Forwarded-*`. (Its host:
+`own_url`.)
 
 Of each header the last word counts: the one that our own proxy wrote. What is malformed is as if it
 weren't there.
@@ -13,7 +14,6 @@ from ipaddress import ip_address
 Headers = Mapping[bytes, bytes]  # names in lower case
 
 PREFIX_LIMIT = 1024  # bytes
-HOST = re.compile(rb"(?:[A-Za-z0-9._~-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
 PREFIX = re.compile(rb"(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~!$&'()*+,;=:@%-]+)+")
 
 
@@ -28,12 +28,6 @@ def forwarded_address(headers: Headers) -> str:
 def forwarded_scheme(headers: Headers) -> str:
     value = last(headers, b"x-forwarded-proto").lower()
     return value.decode("latin-1") if value in (b"http", b"https") else ""
-
-
-def forwarded_host(headers: Headers) -> str:
-    """What the client called the proxy, perhaps with a port."""
-    value = last(headers, b"x-forwarded-host")
-    return value.decode("latin-1") if HOST.fullmatch(value) else ""
 
 
 def forwarded_prefix(headers: Headers) -> bytes:

@@ -15,6 +15,7 @@ from trunkline.errors import StoreError
 from trunkline.hg.stock.bridge import Bridge
 from trunkline.hg.stock.configuration import kept_config, read_config
 from trunkline.hg.wire.served import Served
+from trunkline.hg.wire.shelf import Shelf
 from trunkline.http.roots import Identity, repository_identity
 
 
@@ -33,8 +34,11 @@ class Handles:
     Thread-safe.
     """
 
-    def __init__(self, overrides: Sequence[str], limit: int, limit_bytes: int) -> None:
+    def __init__(
+        self, overrides: Sequence[str], limit: int, limit_bytes: int, shelf: Shelf | None = None
+    ) -> None:
         self._overrides = tuple(overrides)
+        self._shelf = shelf
         self._limit = limit
         self._limit_bytes = limit_bytes
         self._open: OrderedDict[str, Handle] = OrderedDict()
@@ -57,7 +61,7 @@ class Handles:
                 self._open.move_to_end(path)
                 return known.served
         check(config)
-        served = Served.open(path, config, Bridge(path, self._overrides))
+        served = Served.open(path, config, Bridge(path, self._overrides), self._shelf)
         self._keep(path, Handle(identity, served, index_bytes(served)))
         return served
 

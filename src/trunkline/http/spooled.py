@@ -48,8 +48,8 @@ class Spooled:
         self._threads = Threads(THREADS, "spool")
         self._trouble = Trouble()
         self._place: Place | None = None
-        self._files: dict[str, Followed] = {}
-        self._opening: dict[str, asyncio.Task[Followed | None]] = {}
+        self._files: dict[str, Followed[Reading]] = {}
+        self._opening: dict[str, asyncio.Task[Followed[Reading] | None]] = {}
         self._large = Names()  # of replies that turned out to be so
         self._asked = Names()  # once, of cheap ones
 
@@ -89,7 +89,7 @@ class Spooled:
             raise
         return None if file is None else Following(file, headers_of(file.look, file.reading))
 
-    async def _first(self, recipe: Recipe) -> Followed | None:
+    async def _first(self, recipe: Recipe) -> Followed[Reading] | None:
         """A file whose first bytes are there. Raises: as `begin`."""
         order = await self._threads.run(recipe.write)
         if not self._is_large(recipe) and order.name not in self._large:
@@ -111,7 +111,7 @@ class Spooled:
                 dead = file.reading.inode
         return None
 
-    async def _open(self, order: Order, dead: int, may_make: bool) -> Followed | None:
+    async def _open(self, order: Order, dead: int, may_make: bool) -> Followed[Reading] | None:
         """Handed out: to be released. Raises: PeerError."""
         file = self._files.get(order.name)
         if file is None or is_broken(file.look) or file.reading.inode == dead:
@@ -127,12 +127,12 @@ class Spooled:
         self._threads.run(file.reading.count)
         return file
 
-    def _opened(self, name: str, opening: asyncio.Task[Followed | None]) -> None:
+    def _opened(self, name: str, opening: asyncio.Task[Followed[Reading] | None]) -> None:
         del self._opening[name]
         if not opening.cancelled():
             opening.exception()  # told to those who wait, if anybody still does
 
-    async def _open_anew(self, order: Order, dead: int, may_make: bool) -> Followed | None:
+    async def _open_anew(self, order: Order, dead: int, may_make: bool) -> Followed[Reading] | None:
         reading = await self._threads.run(self._find, order, dead, may_make)
         if reading is None:
             return None
@@ -142,7 +142,7 @@ class Spooled:
         self._files[order.name] = file
         return file
 
-    def _closed(self, name: str, file: Followed) -> None:
+    def _closed(self, name: str, file: Followed[Reading]) -> None:
         if self._files.get(name) is file:
             del self._files[name]
 
@@ -199,7 +199,7 @@ class Names:
             self._names.popitem(last=False)
 
 
-async def first_look(file: Followed) -> Look:
+async def first_look(file: Followed[Reading]) -> Look:
     """With the first bytes, or the end."""
     try:
         await file.refresh()
@@ -209,7 +209,7 @@ async def first_look(file: Followed) -> Look:
         raise
 
 
-def give_back(first: asyncio.Future[Followed | None]) -> None:
+def give_back(first: asyncio.Future[Followed[Reading] | None]) -> None:
     """Of who didn't wait for it."""
     if not first.cancelled() and first.exception() is None:
         file = first.result()

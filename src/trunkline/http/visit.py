@@ -8,12 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from trunkline.config.networks import UNIX
-from trunkline.http.forwarded import (
-    forwarded_address,
-    forwarded_host,
-    forwarded_prefix,
-    forwarded_scheme,
-)
+from trunkline.http.forwarded import forwarded_address, forwarded_prefix, forwarded_scheme
+from trunkline.http.own_url import reached_host
 
 NONE: frozenset[bytes] = frozenset()
 LISTS = frozenset({b"dav", b"accept-encoding", b"if", b"x-svn-options"})
@@ -34,7 +30,7 @@ class Visit:
     server: Sequence[Any] | None = None  # where it came in: host and port
     is_proxied: bool = False  # by a proxy that we trust, whose headers these are
     repeated: frozenset[bytes] = frozenset()  # names of headers that came more than once
-    forwarded_host: str = ""
+    reached_host: str = ""  # what the client calls us; "" where that can't be known
     prefix: bytes = b""  # of its path, taken off by a proxy; no slash at its end
     head_bytes: int = 0
 
@@ -50,8 +46,8 @@ class Visit:
     @property
     def host(self) -> str:
         """What the client calls us; where it doesn't say, the address that it has reached."""
-        said = self.forwarded_host or self.headers.get(b"host", b"").decode("latin-1")
-        return said or server_name(self.server)
+        named = self.reached_host or self.headers.get(b"host", b"").decode("latin-1")
+        return named or server_name(self.server)
 
     @property
     def base_url(self) -> str:
@@ -81,7 +77,7 @@ def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
         scope.get("server"),
         is_proxied,
         repeated(scope["headers"]) if len(headers) < len(scope["headers"]) else NONE,
-        forwarded_host(headers) if is_proxied else "",
+        reached_host(headers, is_proxied, scope.get("http_version", "")),
         forwarded_prefix(headers) if is_proxied else b"",
         len(raw_path) + len(scope["query_string"]) + sum(map(header_bytes, scope["headers"])),
     )

@@ -70,17 +70,17 @@ def open_place(folder: str) -> Place:
     return Place(os.path.realpath(folder), is_local(folder))
 
 
-def default_folder(environment: Mapping[str, str]) -> str:
+def default_folder(environment: Mapping[str, str], name: str = "spool") -> str:
     """systemd's CacheDirectory=, the user's cache, or the folder for temporary files."""
     given = environment.get("CACHE_DIRECTORY", "").partition(":")[0]
     if given:
-        return f"{given}/spool"
+        return f"{given}/{name}"
     cache = environment.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(cache) and environment.get("HOME"):
         cache = environment["HOME"] + "/.cache"
     if os.path.isabs(cache):
-        return f"{cache}/trunkline/spool"
-    return f"{tempfile.gettempdir()}/trunkline-spool-{os.geteuid()}"
+        return f"{cache}/trunkline/{name}"
+    return f"{tempfile.gettempdir()}/trunkline-{name}-{os.geteuid()}"
 
 
 def is_local(folder: str, mounts: str = MOUNTS) -> bool:

@@ -32,7 +32,7 @@ from tests.unit.http.test_server import children, connect, read_all, request
 from trunkline.config.settings import Server, Spool
 from trunkline.http.app import App
 from trunkline.http.blocks import READ_SIZE
-from trunkline.http.follow import SLOW_SIZE
+from trunkline.http.follow import SLOW_SIZE, piece_size
 from trunkline.http.remake import remake
 from trunkline.http.spooled import Spooled
 from trunkline.reply import Order, Stream
@@ -462,17 +462,33 @@ def test_slow_reader_gets_small_pieces(middle: Path, folder: Path) -> None:
     app = spooling(folder, middle)
     (whole,) = ask(app, clone(middle))
     ends: list[int] = []
+    slow_from = 33 * SLOW_SIZE  # where pieces are larger already
 
     async def slow(reply: Reply) -> None:
         ends.append(len(reply.body))
-        if len(ends) in (1, 2, 3):
+        if slow_from < ends[-1] < slow_from + 5 * SLOW_SIZE:
             await asyncio.sleep(0.7)
 
     (reply,) = ask(app, clone(middle, on_send=slow))
     assert reply.body == whole.body
     sizes = [end - begin for begin, end in pairwise([0, *ends])]
-    assert sizes[:4] == [READ_SIZE, READ_SIZE, SLOW_SIZE, SLOW_SIZE]
-    assert READ_SIZE in sizes[4:]  # it has become quick
+    assert sizes[:32] == [SLOW_SIZE] * 32
+    assert sizes[32:36] == [2 * SLOW_SIZE, 2 * SLOW_SIZE, SLOW_SIZE, SLOW_SIZE]
+    assert 2 * SLOW_SIZE in sizes[36:]  # it has become quick
+
+
+@pytest.mark.parametrize(
+    ("sent", "size"),
+    [
+        (0, SLOW_SIZE),
+        (32 * SLOW_SIZE - 1, SLOW_SIZE),
+        (32 * SLOW_SIZE, 2 * SLOW_SIZE),
+        (16 * READ_SIZE, READ_SIZE),
+        (10**12, READ_SIZE),
+    ],
+)
+def test_pieces_grow_with_what_was_sent(sent: int, size: int) -> None:
+    assert piece_size(sent) == size
 
 
 def test_client_that_goes_away_in_the_middle_is_noticed(middle: Path, folder: Path) -> None:

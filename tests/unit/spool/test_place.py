@@ -36,6 +36,7 @@ def test_folder_of_another_account_is_refused(tmp_path: Path) -> None:
 def test_default_folder() -> None:
     everything = {"CACHE_DIRECTORY": "/c:/d", "XDG_CACHE_HOME": "/x", "HOME": "/h"}
     assert default_folder(everything) == "/c/spool"
+    assert default_folder(everything, "bundles") == "/c/bundles"
     assert default_folder({"XDG_CACHE_HOME": "/x", "HOME": "/h"}) == "/x/trunkline/spool"
     assert default_folder({"XDG_CACHE_HOME": "x", "HOME": "/h"}) == "/h/.cache/trunkline/spool"
     assert default_folder({}).endswith(f"/trunkline-spool-{os.geteuid()}")

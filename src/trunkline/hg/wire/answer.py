@@ -22,7 +22,7 @@ from trunkline.hg.wire.negotiate import (
     pack_text,
 )
 from trunkline.hg.wire.recipe import make_recipe
-from trunkline.hg.wire.replies import Packed, Reply, Text
+from trunkline.hg.wire.replies import File, Packed, Reply, Text
 from trunkline.hg.wire.request import Request
 from trunkline.hg.wire.served import Served
 from trunkline.hg.wire.state import State
@@ -120,6 +120,8 @@ def format_reply(exchange: Exchange, command: Command, reply: Reply) -> Answer:
                     200, content(packing.media_type), Bytes(data), name, packing.engine.name
                 )
         return Answer(200, content(MEDIA_TYPE_0_1), Bytes(reply.data), name)
+    if isinstance(reply, File):
+        return Answer(reply.status, list(reply.headers), reply.body, name)
     if isinstance(reply, Packed):
         packing = negotiate(exchange.served.engines, exchange.client, reply.prefer_uncompressed)
         return Answer(

@@ -55,7 +55,7 @@ def run(exchange: Exchange, command: Command, arguments: Arguments) -> Reply:
         for name in NAMED_NODES.get(command.name, ()):
             refuse_unknown(exchange, parse_nodes(sent.get(name, b"")))
         blocks = bridge.stream(command.name, sent, exchange.caller, exchange.request.work)
-        if command.kind is Kind.RAW:
+        if command.kind is not Kind.PACKED:
             return Raw(blocks)
         # The pipe doesn't say what is better left unpacked: a stream clone is.
         return Packed(blocks, sent.get(b"stream", b"0") not in (b"", b"0"))

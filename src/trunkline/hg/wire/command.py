@@ -22,6 +22,7 @@ class Kind(Enum):
     TEXT = "text"
     PACKED = "packed"
     RAW = "raw"
+    FILE = "file"
 
 
 Check = Callable[[Exchange, Arguments], object]

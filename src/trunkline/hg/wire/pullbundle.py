@@ -1,4 +1,5 @@
-"""A ready-made bundle of ours in place of a computed one, where it fits what a pull asks for.
+"""A ready-made bundle in place of a computed one, where it fits what a pull asks for: one that the
+operator has listed, or for who has nothing yet a clone bundle that we have made.
 
 The client then asks again for what is still missing, so it must have said `partial-pull`.
 Wire:   `.hg/pullbundles.manifest` is like a clone bundle manifest, the URL being a file below
@@ -12,8 +13,10 @@ import os
 from collections.abc import Collection, Iterator
 from typing import BinaryIO
 
+from trunkline.compression.table import installed
 from trunkline.errors import PeerError, StoreError
-from trunkline.hg.node import NULL_REV, parse_nodes
+from trunkline.hg.bundle.bundle_file import KINDS
+from trunkline.hg.node import NULL_REV, parse_hex, parse_nodes
 from trunkline.hg.store.view import View
 from trunkline.hg.wire.bundle_manifest import ManifestEntry, parse_entry
 from trunkline.hg.wire.clonebundles import READ_SIZE, hg_path, read_manifest
@@ -28,14 +31,14 @@ def has_manifest(served: Served) -> bool:
     return os.path.exists(hg_path(served, MANIFEST))
 
 
-def pull_bundle(
-    exchange: Exchange, heads: Collection[int], common: Collection[int]
-) -> Iterator[bytes] | None:
-    """The first bundle of the manifest that the client can use; None for none."""
+def pull_bundle(exchange: Exchange, heads: Collection[int], common: Collection[int]) -> str | None:
+    """The path of the first one that the client can use; None for none. Raises: StoreError."""
     if not exchange.config.bool("server", "pullbundle", True):
         return None
     if not exchange.client.takes_partial_pull:
         return None
+    if not has_manifest(exchange.served):
+        return own_pull_bundle(exchange, heads, common)
     served = exchange.served
     lines = read_manifest(hg_path(served, MANIFEST)).splitlines()
     entries = [entry for entry in map(parse_entry, lines) if entry is not None]
@@ -45,9 +48,39 @@ def pull_bundle(
     fit = Fit(exchange.view, heads, common)
     for entry in wanted:
         path = entry_path(hg_path(served), entry)
-        if path is not None and os.path.isfile(path) and fit.is_useful(entry):
-            return file_blocks(path)
+        if path is not None and is_readable_file(path) and fit.is_useful(entry):
+            return path
     return None
+
+
+def own_pull_bundle(
+    exchange: Exchange, heads: Collection[int], common: Collection[int]
+) -> str | None:
+    """Only for who has nothing: to others, most of it would be sent again. Raises: StoreError."""
+    shelf = exchange.served.shelf
+    if shelf is None or any(rev != NULL_REV for rev in common):
+        return None
+    view = exchange.view
+    wanted = view.graph.lazy_ancestors(heads)
+    # The usual case, and old heads would have the whole history walked.
+    is_all_wanted = set(heads).issuperset(view.graph.heads.tolist())
+    for edition in shelf.sound(exchange.served.root, exchange.snapshot):
+        revs = [view.rev(parse_hex(head.encode())) for head in edition.heads]
+        if not all(rev is not None and (is_all_wanted or rev in wanted) for rev in revs):
+            continue
+        by_kind = {bundle.kind: bundle for bundle in edition.bundles}
+        for name, kind in KINDS.items():
+            bundle = by_kind.get(name)
+            if bundle is None or kind.is_stream or not shelf.is_readable(bundle):
+                continue
+            if installed()[kind.engine].wire_name in exchange.client.engines:
+                return shelf.path(bundle)
+    return None
+
+
+def is_readable_file(path: str) -> bool:
+    """Stock goes on to the next one, too."""
+    return os.path.isfile(path) and os.access(path, os.R_OK)
 
 
 def is_taken_by(entry: ManifestEntry, engines: Collection[bytes]) -> bool:

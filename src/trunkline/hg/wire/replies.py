@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+from trunkline.reply import Bytes, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,4 +43,13 @@ class Raw:
     repeatable: Repeatable | None = None
 
 
-Reply = Text | Packed | Raw
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file, or a part of one, by the rules of HTTP alone."""
+
+    body: Bytes | Span
+    status: int = 200
+    headers: Sequence[tuple[bytes, bytes]] = ()
+
+
+Reply = Text | Packed | Raw | File

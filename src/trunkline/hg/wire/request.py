@@ -16,6 +16,7 @@ POST_ARGUMENTS_HEADER = b"x-hgargs-post"
 class Request:
     """`body` is what `post_arguments_length` asks for, `payload` the rest of the body.
 
+    `url`: the repository's own, as this client can reach it; "" where we can't tell it.
     `may_push` is the door's decision; `user`, `address` and `scheme` are for hooks and the log.
     `may_need_login`: a later request of this client may be told to log in. `is_near`: its link is
     fast. `work` tells long work when to stop.
@@ -30,6 +31,7 @@ class Request:
     user: str | None = None
     address: str | None = None
     scheme: str = "http"
+    url: str = ""
     may_need_login: bool = False
     is_near: bool = False
     work: Work = field(default_factory=Work)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 from trunkline.hg.store.snapshot import Snapshot
 from trunkline.hg.wire.served import Served
-
-MANIFEST = "clonebundles.manifest"  # in .hg
 
 
 class State:
@@ -22,4 +18,6 @@ class State:
         """`kept`: the snapshot that was just seen to be the state of now."""
         self.served = served
         self.snapshot = kept or served.snapshot()  # None: the bridge serves it
-        self.has_clone_bundles = os.path.exists(f"{served.root}/.hg/{MANIFEST}")
+        self.has_clone_bundles = served.has_manifest or (
+            self.snapshot is not None and served.has_own_bundles
+        )

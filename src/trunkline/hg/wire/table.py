@@ -15,6 +15,7 @@ from trunkline.hg.wire import (
     known,
     legacy,
     lookup,
+    own_bundles,
     push,
     stream_out,
     wireargs,
@@ -25,7 +26,7 @@ from trunkline.hg.wire.exchange import Exchange
 from trunkline.hg.wire.replies import Reply, Text
 
 PULL, PUSH = Permission.PULL, Permission.PUSH
-TEXT, PACKED, RAW = Kind.TEXT, Kind.PACKED, Kind.RAW
+TEXT, PACKED, RAW, FILE = Kind.TEXT, Kind.PACKED, Kind.RAW, Kind.FILE
 
 Given = dict[tuple[bytes | None, ...], bytes]  # command and arguments -> reply
 
@@ -93,7 +94,7 @@ COMMANDS = table([
     Command(b"clonebundles_manifest", (b"*",), PULL, TEXT, clonebundles.clonebundles_manifest),
     Command(b"debugwireargs", (b"one", b"two", b"*"), PULL, TEXT, wireargs.debugwireargs,
             is_ours=True),
-    Command(b"get_cached_bundle_inline", (b"path",), PULL, RAW,
+    Command(b"get_cached_bundle_inline", (b"path",), PULL, FILE,
             clonebundles.get_cached_bundle_inline, check=clonebundles.find_bundle),
     Command(b"getbundle", (b"*",), PULL, PACKED, getbundle.getbundle,
             check=getbundle.check_getbundle),
@@ -107,6 +108,7 @@ COMMANDS = table([
     Command(b"pushkey", (b"namespace", b"key", b"old", b"new"), PUSH, TEXT, push.pushkey,
             is_ours=True),
     Command(b"stream_out", (), PULL, RAW, stream_out.stream_out),
+    Command(own_bundles.COMMAND, (b"name",), PULL, FILE, own_bundles.bundle_reply, is_ours=True),
     Command(b"unbundle", (b"heads",), PUSH, RAW, push.unbundle, is_ours=True),
 ])
 # fmt: on

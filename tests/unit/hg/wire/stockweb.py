@@ -16,7 +16,8 @@ from trunkline.hg.stock.bridge import Bridge
 from trunkline.hg.wire.answer import Answer, answer
 from trunkline.hg.wire.request import Request
 from trunkline.hg.wire.served import Served
-from trunkline.reply import Bytes, Stream
+from trunkline.http.blocks import read_span
+from trunkline.reply import Bytes, Span, Stream
 
 PROTO = b"0.1 0.2 comp=zstd,zlib,none,bzip2 partial-pull"  # of a stock client
 
@@ -88,6 +89,8 @@ def read(answered: Answer) -> Reply:
     body = answered.body
     if isinstance(body, Bytes):
         data = body.data
+    elif isinstance(body, Span):
+        data = body.head + b"".join(read_span(body))
     else:
         assert isinstance(body, Stream)
         data = b"".join(body.blocks)

@@ -8,7 +8,8 @@ from tests.unit.hg.wire.stockweb import ask, served, stock_reply
 
 from trunkline.errors import StoreError
 from trunkline.hg.bundle.uvarint import format_uvarint
-from trunkline.hg.wire.clonebundles import READ_SIZE, sized_file
+from trunkline.hg.wire.clonebundles import READ_SIZE
+from trunkline.hg.wire.file_reply import sized_file
 
 MANIFEST = b"""\
 https://example.org/full.hg BUNDLESPEC=gzip-v2 REQUIRESNI=true
@@ -77,7 +78,7 @@ def test_inline_bundle_leaves_the_folder_by_no_path(plain: Stock, path: str) -> 
 
 def test_inline_bundle_that_goes_away_is_an_error_of_the_disk(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="No such file"):
-        next(sized_file(str(tmp_path / "gone")))
+        sized_file(str(tmp_path / "gone"))
 
 
 def test_inline_bundle_from_a_configured_folder(plain: Stock) -> None:
