@@ -109,7 +109,10 @@ def run_tests(source: Path, tests: Iterable[str], is_stock: bool, jobs: int) -> 
         )
     report = json.loads((output / "report.json").read_text().removeprefix("testreport ="))
     log_text = (output / "run-tests.log").read_text(errors="surrogateescape")
-    hunks = hunks_of(log_text.replace(str(ROOT), "$CHECKOUT"))
+    own_version = f"trunkline/{version('trunkline')}"
+    hunks = hunks_of(
+        log_text.replace(str(ROOT), "$CHECKOUT").replace(own_version, "trunkline/VERSION")
+    )
     return [
         Outcome(name, entry["result"], float(entry.get("time", 0)), tuple(hunks.get(name, ())))
         for name, entry in sorted(report.items())
