@@ -27,6 +27,7 @@ FOLDERS = (
     "trunkline.web",
     "trunkline.bundles",
     "trunkline.svn.dav",
+    "trunkline.svn.commit",
     "trunkline.svn.txn",
     "trunkline.svn.repository",
     "trunkline.spool",
