@@ -26,3 +26,4 @@ class Limits:
     operations: int = 10_000_000  # count
     tokens: int = 100_000  # count of lock tokens, which are held in memory
     revprops: int = 1000  # count
+    wait: int = 60  # seconds for another commit by the same key

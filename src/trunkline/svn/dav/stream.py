@@ -22,7 +22,6 @@ from trunkline.svn.repository.error import SvnError
 from trunkline.svn.repository.fingerprint import Fingerprint, is_revision
 from trunkline.svn.txn.outcome import Held, Intent, Outcome, Outcomes
 
-WAIT_SECONDS = 60.0  # for somebody else who commits by the same key
 UNKNOWN = 404
 UNAUTHORIZED = 401
 LOCKED = (
@@ -78,7 +77,7 @@ def received(
     exchange: Exchange, outcomes: Outcomes, key: str, intake: Intake, records: Iterator[Record]
 ) -> Answer:
     end = intake.take(records)
-    with outcomes.hold(key, WAIT_SECONDS) as held:
+    with outcomes.hold(key, exchange.served.commit_limits.wait) as held:
         first = first_outcome(exchange, held)
         return intake.commit(held, end) if first is None else repeated(first)
 
@@ -87,7 +86,7 @@ def told(exchange: Exchange, outcomes: Outcomes, key: str, records: Iterator[Rec
     """What became of a key."""
     for _ in records:
         pass
-    with outcomes.hold(key, WAIT_SECONDS) as held:
+    with outcomes.hold(key, exchange.served.commit_limits.wait) as held:
         first = first_outcome(exchange, held)
     if first is not None:
         return repeated(first)
