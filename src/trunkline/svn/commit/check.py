@@ -29,7 +29,7 @@ def check_path(path: bytes) -> None:
     if b"\0" in path or not is_utf8(path):
         raise PeerError("a path that isn't UTF-8, or has a NUL")
     names = path.split(b"/")
-    if names[0]:
+    if not path.startswith(b"/"):
         raise PeerError("a path without a slash at its start")
     if path != b"/" and any(name in RELATIVE for name in names[1:]):
         raise PeerError("a path with an empty or relative name")

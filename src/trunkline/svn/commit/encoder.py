@@ -106,11 +106,12 @@ class Encoder:
 
     def end(self, release_locks: bool) -> bytes:
         """`release_locks`: those whose tokens were given, after the commit."""
-        digest = self._digest.digest()
-        fields = bytes([release_locks]) + COUNT.pack(self._operations) + digest
-        record = self._between(b"E", fields)
+        fields = bytes([release_locks]) + COUNT.pack(self._operations)
+        head = b"E" + LENGTH.pack(len(fields) + self._digest.digest_size) + fields
+        self._need_between()
         self._is_ended = True
-        return record
+        self._digest.update(head)
+        return head + self._digest.digest()
 
     def _operation(self, kind: bytes, path: bytes, rest: bytes) -> bytes:
         check_path(path)
@@ -119,9 +120,12 @@ class Encoder:
         return record
 
     def _between(self, kind: bytes, payload: bytes) -> bytes:
+        self._need_between()
+        return self._record(kind, payload)
+
+    def _need_between(self) -> None:
         if not self._is_begun or self._is_ended or self._text_size is not None:
             raise ValueError("out of order")
-        return self._record(kind, payload)
 
     def _record(self, kind: bytes, payload: bytes) -> bytes:
         record = kind + LENGTH.pack(len(payload)) + payload

@@ -32,6 +32,7 @@ HEADER_BYTES = 1 + LENGTH.size
 SHA256_BYTES = 32
 TOO_LARGE = 413
 DATA = ord("B")
+END = ord("E")
 
 
 class Parser:
@@ -89,10 +90,11 @@ class Parser:
             self._is_begun = True
         return self._is_begun
 
-    def _take(self, size: int) -> bytes:
+    def _take(self, size: int, own: int = 0) -> bytes:
+        """Its last `own` bytes are the digest itself."""
         data = bytes(self._held[:size])
         del self._held[:size]
-        self._digest.update(data)
+        self._digest.update(data[:-own] if own else data)
         return data
 
     def _next(self) -> Record | None:
@@ -108,10 +110,10 @@ class Parser:
             raise PeerError(f"commit stream: a record of {size} bytes", TOO_LARGE)
         if len(self._held) < HEADER_BYTES + size:
             return None
-        digest = self._digest.digest() if kind == ord("E") else b""
-        payload = self._take(HEADER_BYTES + size)[HEADER_BYTES:]
+        own = SHA256_BYTES if kind == END else 0
+        payload = self._take(HEADER_BYTES + size, own)[HEADER_BYTES:]
         try:
-            return self._read(kind, payload, digest)
+            return self._read(kind, payload)
         except PeerError as error:
             if error.status == TOO_LARGE:
                 raise
@@ -121,7 +123,7 @@ class Parser:
         at = self._size - len(self._held)
         return PeerError(f"commit stream, before byte {at}: {text}")
 
-    def _read(self, kind: int, payload: bytes, digest: bytes) -> Record:
+    def _read(self, kind: int, payload: bytes) -> Record:
         if kind == DATA:
             return self._read_data(payload)
         fields = Fields(payload)
@@ -135,7 +137,7 @@ class Parser:
                 raise PeerError(f"a text of {self._text_size} bytes, said to be {record.size}")
             self._allowed = BETWEEN
         elif isinstance(record, End):
-            self._check_end(record, digest)
+            self._check_end(record)
             self._allowed = AFTER_END
         else:
             self._count(record)
@@ -158,10 +160,10 @@ class Parser:
             raise PeerError(f"a text of more than {self._limits.text} bytes", TOO_LARGE)
         return Data(block)
 
-    def _check_end(self, end: End, digest: bytes) -> None:
+    def _check_end(self, end: End) -> None:
         if end.operations != self.operations:
             raise PeerError(f"{self.operations} operations, said to be {end.operations}")
-        if end.digest != digest:
+        if end.digest != self._digest.digest():
             raise PeerError("its SHA-256 is another one")
 
 

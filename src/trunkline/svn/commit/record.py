@@ -94,7 +94,7 @@ class EndText:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """`digest`: SHA-256 of every byte before this record."""
+    """`digest`: SHA-256 of every byte before it, those of this record, too."""
 
     release_locks: bool
     operations: int
