@@ -101,6 +101,9 @@ def svndiff(text: bytes) -> bytes:
     return made
 
 
+EMPTY = Tree()
+
+
 class Editor:
     """Edits a model and writes the stream for it; what can't be is left out."""
 
@@ -136,7 +139,7 @@ class Editor:
 
     def delete(self, path: bytes) -> None:
         folder, name = self.place(path)
-        if folder is not None and folder.children.pop(name, None):
+        if folder is not None and folder.children.pop(name, EMPTY) is not EMPTY:
             self.stream += self.encoder.delete(path, None)
 
     def copy(self, source: bytes, path: bytes) -> None:
