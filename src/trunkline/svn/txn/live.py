@@ -12,6 +12,8 @@ from contextlib import contextmanager, suppress
 from trunkline.errors import PeerError, StoreError
 from trunkline.svn.txn.outcome import take
 
+NEW = ".new-"
+
 
 class Live:
     """Of one repository. Thread-safe. `purge(name)` removes a transaction, if it is there."""
@@ -23,9 +25,11 @@ class Live:
     def filling(self, name: bytes) -> Iterator[None]:
         """Raises: StoreError."""
         path = os.path.join(self._folder, os.fsdecode(name))
+        new = os.path.join(self._folder, NEW + os.fsdecode(name))
         try:
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
-            file = take(path, 0)
+            file = take(new, 0)
+            os.rename(new, path)  # locked already when others see it
         except OSError as error:
             raise StoreError(f"can't be written: {error.strerror}", path) from error
         try:
@@ -42,6 +46,8 @@ class Live:
         except FileNotFoundError:
             return
         for name in names:
+            if name.startswith(NEW):
+                continue
             path = os.path.join(self._folder, name)
             with suppress(OSError, PeerError):
                 file = take(path, 0)
