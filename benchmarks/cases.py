@@ -20,6 +20,7 @@ from benchmarks.reader import Connection, argument_headers, getbundle
 
 NULL = "0" * 40
 NO_OP_SECONDS = 4.0
+PAUSE_SECONDS = 2.0  # between two pushes
 STOCK_READERS = 3  # of a storm
 
 Figures = dict[str, float]
@@ -223,13 +224,27 @@ def real_clone(*options: str) -> Callable[[Server, Repository], Figures]:
     return run
 
 
-def real_push(server: Server, repository: Repository) -> Figures:
-    """The stock client, with all of the repository; the server must have it all afterwards."""
-    command = [bin_path("hg"), "-R", str(repository.path), "push", "--quiet", "--force", server.url]
-    before, started = getrusage(RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, check=False)
-    wall, after = time.perf_counter() - started, getrusage(RUSAGE_CHILDREN)
+def push(server: Server, repository: Repository, *options: str) -> None:
+    """By the stock client."""
+    command = [bin_path("hg"), "-R", str(repository.path), "push", "--quiet", "--force", *options]
+    done = subprocess.run([*command, server.url], env=ENVIRONMENT, capture_output=True, check=False)
     assert done.returncode in (0, 1), done.stderr  # 1: there was nothing to push
+
+
+def later_push(server: Server, repository: Repository) -> Figures:
+    """Of the newest changeset, a while after the one before it: nothing is started for it."""
+    push(server, repository, "--rev", str(repository.changesets - 2))
+    time.sleep(PAUSE_SECONDS)
+    before = server.cpu_seconds()
+    figures = real_push(server, repository)
+    return {**figures, "server_cpu_s": server.cpu_seconds() - before}
+
+
+def real_push(server: Server, repository: Repository) -> Figures:
+    """With all of the repository; the server must have it all afterwards."""
+    before, started = getrusage(RUSAGE_CHILDREN), time.perf_counter()
+    push(server, repository)
+    wall, after = time.perf_counter() - started, getrusage(RUSAGE_CHILDREN)
     connection = Connection(server.port)
     try:
         reading = connection.get("/?cmd=heads", {}, keep=True)
@@ -303,6 +318,14 @@ CASES = {
         Case("client-zlib", "hg clone, zlib", engine("zlib"), real_clone()),
         Case("client-stream", "hg clone --stream", (), real_clone("--stream")),
         pushing("push-1", "hg push of 1 changeset", 1),
+        Case(
+            "push-1-later",
+            "hg push of 1 changeset, after another push",
+            PUSHABLE,
+            later_push,
+            "push",
+            missing=2,
+        ),
         pushing("push-2000", "hg push of 2,000 changesets", 2000),
         pushing("push-nothing", "hg push with nothing to push", 0),
         *(

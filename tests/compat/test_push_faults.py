@@ -96,8 +96,21 @@ def assert_untouched(target: Target, before: list[bytes]) -> None:
         (b"HG20\0\0\0\0\xff\xff\xff\xff" + bytes(50), b""),
         (b"HG20" + struct.pack(">i", 15) + b"Compression=XY", b""),
         (bytes(300_000), b""),
+        (b"HG10GZ" + bytes(50), b"the push failed"),
+        (b"HG20" + struct.pack(">i", 3) + b"%ff", b"the push failed"),
     ],
-    ids=["nothing", "two bytes", "text", "HG99", "HG10XX", "bad size", "bad engine", "zeros"],
+    ids=[
+        "nothing",
+        "two bytes",
+        "text",
+        "HG99",
+        "HG10XX",
+        "bad size",
+        "bad engine",
+        "zeros",
+        "bad zlib",
+        "bad name",
+    ],
 )
 def test_what_is_no_bundle_is_refused_in_words(make: Make, body: bytes, words: bytes) -> None:
     target = make()

@@ -3,9 +3,15 @@
 Mercurial's tests compare what the stock server writes where HTTP leaves a choice. The front changes
 that and nothing else, so that the rest of the test is read by Trunkline and compared to the byte:
 
-- the reason phrase "Script output follows" of a 200 (HTTP gives it no meaning, Granian sends "OK");
+- reason phrases (HTTP gives them no meaning): "Script output follows" of a 200 (Granian sends
+  "OK"), and of a refusal its words, which stand in the body, too;
 - the case and order of header names (both without meaning in HTTP);
-- an access log in stock's own format (Trunkline's says more, in its own).
+- an access log in stock's own format (Trunkline's says more, in its own), and a log of errors
+  without warnings, which stock writes none of;
+- the path of `--prefix`, which proxies take off for Trunkline.
+
+Two tests have an extension in the stock server that makes a user or a method of the environment;
+the front writes these into the request. What is encrypted passes through untouched.
 
 A body passes through as it is, its chunks too, and a connection that Trunkline breaks is broken.
 """
@@ -20,18 +26,45 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
 START_SECONDS = 30
 STOP_SECONDS = 0.8  # killdaemons.py loses patience after one second
-READY = re.compile(rb"listening on http://([^:/\s]+):(\d+)")
+READY = re.compile(rb"listening on https?://([^:/\s]+):(\d+)")
 FIRST_HEADERS = ("server", "date", "etag", "location")
 SETTINGS = Path(__file__).with_name("trunkline.toml")
 SPELLED = {"etag": "ETag", "www-authenticate": "WWW-Authenticate"}
+
+AUTH_SETTINGS = """
+[auth]
+password_file = "{folder}/htpasswd"
+realm = "mercurial"
+anonymous_read = false
+"""
+PASSWORDS = "user:{SHA}nU4eI71bcnBGqeO0t9tXvY1u5oQ=\n"  # "pass"
+USER_SETTINGS = """
+[auth]
+user_header = "X-Remote-User"
+"""
+PROXY_SETTINGS = '[server]\ntrusted_proxies = ["127.0.0.1"]\n'
+TLS_SETTINGS = """
+[tls]
+certificate = "{file}"
+key = "{key}"
+client_ca = "{client_ca}"
+"""
 
 Headers = list[tuple[str, str]]
 
@@ -110,9 +143,19 @@ def accented(first: str, headers: Headers) -> tuple[str, Headers]:
     return first, [(SPELLED.get(name.lower(), name.title()), value) for name, value in headers]
 
 
+def refusal(stream: BinaryIO, first: str, headers: Headers) -> bytes:
+    """The body of one of Mercurial's; b"", and nothing is read, of another reply."""
+    named = {name.lower(): value for name, value in headers}
+    is_ours = named.get("content-type") == "application/mercurial-0.1"
+    if first.split(" ")[1] < "400" or not is_ours or "content-length" not in named:
+        return b""
+    return stream.read(int(named["content-length"]))
+
+
 class Front:
     def __init__(self, ask: Mapping[str, Any], upstream: tuple[str, int]) -> None:
         self._upstream = upstream
+        self._ask = ask
         self._log = Path(ask["access_log"] or os.devnull)
         self._lock = threading.Lock()
 
@@ -125,6 +168,9 @@ class Front:
 
     def _connection(self, connection: socket.socket, peer: str) -> None:
         with connection, contextlib.suppress(OSError, Broken):
+            if self._ask["certificate"]:
+                pass_on(connection, self._upstream)
+                return
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             client_in, client_out = connection.makefile("rb"), connection.makefile("wb")
             with socket.create_connection(self._upstream) as server:
@@ -144,7 +190,7 @@ class Front:
         asked = read_head(client_in)
         if asked is None:
             return False
-        write_head(server_out, *asked)
+        write_head(server_out, *self._rewritten(*asked))
         copy_body(client_in, server_out, asked[1], is_reply=False)
         server_out.flush()
         answered = read_head(server_in)
@@ -152,11 +198,24 @@ class Front:
             return False
         first, headers = accented(*answered)
         self._note(peer, asked, first.split(" ")[1])
+        words = refusal(server_in, first, headers)
+        if words:
+            first = " ".join([*first.split(" ")[:2], words.decode("latin-1").split("\n")[-2]])
         write_head(client_out, first, headers)
-        is_open = copy_body(server_in, client_out, headers, is_reply=True)
+        client_out.write(words)
+        is_open = bool(words) or copy_body(server_in, client_out, headers, is_reply=True)
         client_out.flush()
         closes = any(name == "Connection" and value.lower() == "close" for name, value in headers)
         return is_open and not closes
+
+    def _rewritten(self, first: str, headers: Headers) -> tuple[str, Headers]:
+        method, _, rest = first.partition(" ")
+        user, prefix = self._ask["user"], "/" + self._ask["prefix"]
+        more = [("X-Remote-User", user)] if user else []
+        if prefix != "/" and rest.startswith(prefix):
+            rest = "/" + rest.removeprefix(prefix).removeprefix("/")
+            more.append(("X-Forwarded-Prefix", prefix))
+        return f"{self._ask['method'] or method} {rest}", [*headers, *more]
 
     def _note(self, peer: str, asked: tuple[str, Headers], status: str) -> None:
         """A line of stock's access log: its last column is the request's X- headers."""
@@ -167,24 +226,80 @@ class Front:
             print(f'{peer} - - [{when}] "{asked[0]}" {status} -{words}', file=log)
 
 
+def pass_on(connection: socket.socket, upstream: tuple[str, int]) -> None:
+    """Bytes both ways, until both sides have ended."""
+    with socket.create_connection(upstream) as server:
+        back = threading.Thread(target=pour, args=(server, connection), daemon=True)
+        back.start()
+        pour(connection, server)
+        back.join()
+
+
+def pour(source: socket.socket, target: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while block := source.recv(65536):
+            target.sendall(block)
+    with contextlib.suppress(OSError):
+        target.shutdown(socket.SHUT_WR)
+
+
+def write_settings(ask: Mapping[str, Any]) -> Path:
+    """What this server needs besides SETTINGS, in a folder that stays with the test's others."""
+    folder = Path(tempfile.mkdtemp(prefix="trunkline-", dir=os.environ.get("TESTTMP")))
+    text = SETTINGS.read_text()
+    if ask["user"] or ask["prefix"]:
+        text = text.replace("[server]\n", PROXY_SETTINGS)
+    if ask["user"]:
+        text += USER_SETTINGS
+    if ask["asks_login"]:
+        (folder / "htpasswd").write_text(PASSWORDS)
+        text += AUTH_SETTINGS.format(folder=folder)
+    if ask["certificate"]:
+        file = os.path.abspath(ask["certificate"])
+        text += TLS_SETTINGS.format(
+            file=file, key=write_key(file, folder), client_ca=ask["client_ca"]
+        )
+    settings = folder / "settings.toml"
+    settings.write_text(text)
+    return settings
+
+
+def write_key(file: str, folder: Path) -> Path:
+    """In PKCS#8, which alone we read. Raises: OSError."""
+    key = folder / "key.pem"
+    pem = Path(file).read_text()
+    loaded = load_pem_private_key(pem[pem.index("-----BEGIN") :].encode(), None)
+    form = PrivateFormat.PKCS8
+    key.write_bytes(loaded.private_bytes(Encoding.PEM, form, NoEncryption()))
+    return key
+
+
 def start_trunkline(ask: Mapping[str, Any]) -> tuple[subprocess.Popen[bytes], tuple[str, int]]:
     """The server on a port of its own, once it says that it listens."""
     program = Path(sys.executable).with_name("trunkline")
     options = [word for setting in ask["config"] for word in ("--config", setting)]
-    error_log = Path(ask["error_log"] or os.devnull)
-    with error_log.open("ab") as errors:
-        process = subprocess.Popen(
-            [str(program), "serve", ask["path"], "--settings", str(SETTINGS), *options],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-        )
+    process = subprocess.Popen(
+        [str(program), "serve", ask["path"], "--settings", str(write_settings(ask)), *options],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     assert process.stdout is not None
+    assert process.stderr is not None
+    errors = Path(ask["error_log"] or os.devnull)
+    threading.Thread(target=copy_errors, args=(process.stderr, errors), daemon=True).start()
     for line in process.stdout:
         if found := READY.search(line):
             threading.Thread(target=process.stdout.read, daemon=True).start()
             return process, (found.group(1).decode(), int(found.group(2)))
     raise RuntimeError(f"trunkline serve ended with status {process.wait()}")
+
+
+def copy_errors(source: BinaryIO, file: Path) -> None:
+    with file.open("ab", buffering=0) as out:
+        for line in source:
+            if b" WARNING " not in line:
+                out.write(line)
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:

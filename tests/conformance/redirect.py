@@ -26,6 +26,7 @@ STOCK_VALUES = {
 }
 # The extension itself is no business of the server's.
 OWN = (b"extensions", b"trunkline_serve")
+AUTH = b"httpserverauth.py"  # lets in `user` with `pass` and nobody else; so do our settings then
 
 
 def uisetup(ui: Any) -> None:
@@ -37,13 +38,20 @@ def serve(orig: Any, ui: Any, repo: Any, **opts: Any) -> Any:
         return orig(ui, repo, **opts)
     ask = {
         "path": _text(_served(ui, repo, opts)),
-        "config": _config(ui),
+        "config": _config(ui, opts["web_conf"]),
         "address": _text(opts["address"] or ui.config(b"web", b"address") or b"localhost"),
         "port": urlutil.getport(opts["port"] or ui.config(b"web", b"port") or b"8000"),
         "access_log": _text(opts["accesslog"]),
         "error_log": _text(opts["errorlog"]),
         "verbose": bool(ui.verbose),
         "daemon": bool(opts["daemon"]),
+        "prefix": _text(opts["prefix"].strip(b"/")),
+        "certificate": _text(opts["certificate"] or b""),
+        "client_ca": _text(ui.config(b"devel", b"servercafile") or b""),
+        "asks_login": AUTH in dict(ui.configitems(b"extensions")).get(b"x", b""),
+        # What an extension of test-http-permissions.t reads in the stock server.
+        "user": os.environ.get("REMOTE_USER", ""),
+        "method": os.environ.get("REQUEST_METHOD", ""),
     }
     environment = {**os.environ, "HGENCODING": _text(encoding.encoding)}
     front = os.path.join(os.path.dirname(os.path.abspath(__file__)), "front.py")
@@ -82,16 +90,24 @@ def _served(ui: Any, repo: Any, opts: Any) -> bytes:
     return bytes(folder.rstrip(b"/*"))
 
 
-def _config(ui: Any) -> list[str]:
-    """What stood on the command line, and stock's values of the knobs that differ."""
+def _config(ui: Any, web_conf: bytes) -> list[str]:
+    """What stood on the command line and in a web-conf, and stock's values of the knobs that
+    differ.
+    """
     given = {
         (section, name): value
         for section, name, value in ui.walkconfig()
         if ui.configsource(section, name) == b"--config"
     }
+    if web_conf:
+        file = ui.copy()
+        file.readconfig(web_conf, sections=[b"web"], trust=True)
+        given |= {(b"web", name): value for name, value in file.configitems(b"web")}
     for knob, value in STOCK_VALUES.items():
         if ui.configsource(*knob) in (b"", b"default", None):
             given[knob] = value
+    if ui.debugflag:
+        given[b"ui", b"debug"] = b"yes"
     given[OWN] = b"!"
     return [_text(b"%s.%s=%s" % (*knob, value)) for knob, value in given.items()]
 

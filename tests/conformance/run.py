@@ -47,6 +47,14 @@ WANTED = (
     "test-clone-stream.t",
     "test-stream-bundle-v2.t",
     "test-unbundlehash.t",
+    "test-push-http.t",
+    "test-http.t",
+    "test-https.t",
+    "test-http-permissions.t",
+    "test-bookmarks-pushpull.t",
+    "test-largefiles-wireproto.t",
+    "test-lfs-serve.t",
+    "test-lfs-serve-access.t",
 )
 
 
@@ -100,7 +108,11 @@ def run_tests(source: Path, tests: Iterable[str], is_stock: bool, jobs: int) -> 
             check=False,
         )
     report = json.loads((output / "report.json").read_text().removeprefix("testreport ="))
-    hunks = hunks_of((output / "run-tests.log").read_text(errors="surrogateescape"))
+    log_text = (output / "run-tests.log").read_text(errors="surrogateescape")
+    own_version = f"trunkline/{version('trunkline')}"
+    hunks = hunks_of(
+        log_text.replace(str(ROOT), "$CHECKOUT").replace(own_version, "trunkline/VERSION")
+    )
     return [
         Outcome(name, entry["result"], float(entry.get("time", 0)), tuple(hunks.get(name, ())))
         for name, entry in sorted(report.items())

@@ -50,9 +50,9 @@ def parse_passwords(data: bytes) -> Passwords:
         line = line.strip()
         if not line or line.startswith(b"#"):
             continue
-        user, _, rest = line.decode("utf-8", "surrogateescape").partition(":")
+        user, colon, rest = line.decode("utf-8", "surrogateescape").partition(":")
         text = rest.partition(":")[0]
-        if not is_user_name(user):
+        if not (colon and is_user_name(user)):  # the whole line may be a secret
             raise SettingsError(f"line {number}: no name of a user before a colon")
         kind = find_kind(text)
         if kind is None:

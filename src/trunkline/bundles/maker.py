@@ -10,7 +10,14 @@ from dataclasses import dataclass
 
 from trunkline import __version__
 from trunkline.config.hgconfig import HgConfig
-from trunkline.hg.bundle.bundle_file import KINDS, VIEW, Kind, bundle_file, estimate_size
+from trunkline.hg.bundle.bundle_file import (
+    KINDS,
+    VIEW,
+    Kind,
+    bundle_file,
+    estimate_size,
+    may_stream,
+)
 from trunkline.hg.node import Node
 from trunkline.hg.store.repository import Repository
 from trunkline.hg.store.snapshot import Snapshot
@@ -59,4 +66,7 @@ def make(order: Order) -> Iterator[bytes]:
     snapshot = Repository(job.root, job.config).snapshot()
     if public_heads(snapshot) != job.heads:
         raise NotSame("the repository has moved on")
-    return bundle_file(snapshot, job.config, KINDS[job.kind], job.level)
+    kind = KINDS[job.kind]
+    if kind.is_stream and not may_stream(snapshot, job.config):  # it was, when it was ordered
+        raise NotSame("not all of it is public any more")
+    return bundle_file(snapshot, job.config, kind, job.level)

@@ -16,4 +16,4 @@ def bundles_folder(settings: Settings) -> str:
         path = f"{settings.spool.path.rstrip('/')}-bundles"
     else:
         path = default_folder(os.environ, "bundles")
-    return os.path.realpath(path)
+    return os.path.abspath(path)

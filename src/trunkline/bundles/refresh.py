@@ -102,9 +102,10 @@ class Refresh:
         for _ in range(TRIES):
             snapshot = subject.take_snapshot()
             heads = public_heads(snapshot)
+            kinds = wanted_kinds(self._settings, snapshot, subject.config)
             bundles: list[Bundle] = []
             try:
-                for kind in wanted_kinds(self._settings, snapshot, subject.config):
+                for kind in kinds:
                     order = write_order(
                         subject.root, subject.config, snapshot, kind, self._settings.zstd_level
                     )
@@ -113,9 +114,13 @@ class Refresh:
                     bundles.append(self._stored(Bundle(order.name, kind.name, spec, size)))
             except NotMade as error:
                 failure = error
-                if public_heads(subject.take_snapshot()) != heads and not self.is_stopped:
-                    continue  # a push came in between
-                raise
+                now = subject.take_snapshot()
+                is_same = public_heads(now) == heads and (
+                    wanted_kinds(self._settings, now, subject.config) == kinds
+                )
+                if is_same or self.is_stopped:
+                    raise
+                continue  # a push or commit came in between
             if not bundles:
                 return None
             words = [format_hex(node).decode() for node in heads]
@@ -244,7 +249,7 @@ def alone(place: Place, root: str) -> Iterator[bool]:
     waste. Raises: OSError.
     """
     path = f"{place.folder}/{repository_id(root)}.lock"
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

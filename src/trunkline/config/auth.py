@@ -53,7 +53,8 @@ class Auth(Struct, frozen=True, forbid_unknown_fields=True):
         str,
         words(
             "Header in which such a proxy gives the subject of the client certificate that it has "
-            "verified, as `CN=alice,O=Example` or `/O=Example/CN=alice`."
+            "verified, as `CN=alice,O=Example` (RFC 4514). The older `/O=Example/CN=alice` is "
+            "refused: a slash in one of its values could make it another user's."
         ),
     ] = ""
     certificate_field: Annotated[

@@ -91,9 +91,11 @@ A worker that dies is replaced; if its successor dies at once, the program ends 
 
 ## Behind a reverse proxy
 
-Name it in `trusted_proxies`, let it set `X-Forwarded-For` and `X-Forwarded-Proto`, and have it
-speak HTTP/1.1 to Trunkline (nginx: `proxy_http_version 1.1`), without buffering whole replies
-(`proxy_buffering off`), and without decoding `%2F` in paths.
+Name it in `trusted_proxies`, let it set `X-Forwarded-For` and `X-Forwarded-Proto`, where it passes
+on another `Host`, `X-Forwarded-Host`, and where it takes off a path, `X-Forwarded-Prefix`; and
+have it speak HTTP/1.1 to Trunkline (nginx: `proxy_http_version 1.1`), without buffering whole
+replies (`proxy_buffering off`), and without decoding `%2F` in paths. See
+[operations.md](operations.md).
 
 ## The access log
 

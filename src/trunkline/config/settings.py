@@ -109,9 +109,10 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True):
         list[str],
         words(
             "Addresses of reverse proxies, or networks such as `10.0.0.0/8`. Only from these are "
-            "`X-Forwarded-For` (its last word), `X-Forwarded-Proto` and `X-Forwarded-Host` (its "
-            "first one) believed: for the log, for `requests_per_address`, for hooks, for "
-            "`web.push_ssl` and for URLs of ours; and what `auth.user_header` and "
+            "`X-Forwarded-For`, `X-Forwarded-Proto` (of both the last word) and `X-Forwarded-Host` "
+            "(its first one) believed: for the log, for `requests_per_address`, for hooks, for "
+            "`web.push_ssl` and for URLs of ours, which begin with `X-Forwarded-Prefix`, the path "
+            "that the proxy has taken off; and what `auth.user_header` and "
             "`auth.certificate_header` name. A proxy that comes in through a unix socket is named "
             "`unix`."
         ),
@@ -161,10 +162,10 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         int,
         unit(
             "bytes",
-            "Of a request's head; 431 without words, from the HTTP library. 100 headers are its "
-            "limit, too. Only clients before 3.8, and all of them with "
-            "`experimental.httppostargs=no`, name what they have in headers: 41 bytes for each "
-            "head of theirs and of the repository's.",
+            "Of a request's head: 431. The HTTP library refuses a head of about twice that, and "
+            "one of more than 100 headers, by itself: 431 without words. Only clients before 3.8, "
+            "and all of them with `experimental.httppostargs=no`, name what they have in headers: "
+            "41 bytes for each head of theirs and of the repository's.",
             ge=8 * KiB,
         ),
     ] = 128 * KiB
@@ -236,6 +237,15 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     body_idle_seconds: Annotated[
         int, unit("seconds", "Without a byte of any other body that we wait for: 408.", ge=1)
     ] = 300
+    body_bytes_per_second: Annotated[
+        int,
+        unit(
+            "bytes per second",
+            "That must come of any body on average, while we wait for it and after the first "
+            "`body_idle_seconds`: 408. A push holds one of `server.push_threads` while it comes.",
+            ge=1,
+        ),
+    ] = 100
     send_idle_seconds: Annotated[
         int,
         unit("seconds", "That a client takes nothing of a reply: the connection is broken.", ge=1),

@@ -179,9 +179,12 @@ class App:
             self._log.add(line)
 
     async def _counted(self, visit: Visit, receive: Receive, send: Send, line: Line) -> None:
-        body = RequestBody(receive, self._settings.limits.body_idle_seconds)
-        work = Work(self._settings.limits.walked_revisions)
+        limits = self._settings.limits
+        body = RequestBody(receive, limits.body_idle_seconds, limits.body_bytes_per_second)
+        work = Work(limits.walked_revisions)
         try:
+            if visit.head_bytes > limits.header_bytes:
+                raise PeerError(f"a head of more than {limits.header_bytes} bytes", status=431)
             guest = self._guests.enter(visit.address)
         except PeerError as error:
             await self._send(Made(self._failure(error, visit, "")), visit, body, send, line)

@@ -42,12 +42,15 @@ def announced_length(headers: Mapping[bytes, bytes]) -> int | None:
 class RequestBody:
     """Never more in memory than one message of the HTTP library and what was asked for.
 
-    `idle_seconds`: how long nothing of it may come; of arguments, `read` is told.
+    `idle_seconds`: how long nothing of it may come; of arguments, `read` is told. `slowest`: bytes
+    per second of waiting that must come on average, besides that.
     """
 
-    def __init__(self, receive: Receive, idle_seconds: float) -> None:
+    def __init__(self, receive: Receive, idle_seconds: float, slowest: int) -> None:
         self._receive = receive
         self._idle_seconds = idle_seconds
+        self._slowest = slowest
+        self._waited = 0.0  # seconds; what we do with the bytes doesn't count
         self._gone: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
         self._held = b""
@@ -105,7 +108,7 @@ class RequestBody:
     def blocks(self, limit: int) -> Iterator[bytes]:
         """The rest, for a thread other than the event loop's, one message at a time.
 
-        Raises: ClientGone; PeerError 413 past `limit` bytes, 408 when nothing comes.
+        Raises: ClientGone; PeerError 413 past `limit` bytes, 408 when too little comes.
         """
         while True:
             data = asyncio.run_coroutine_threadsafe(self._some(), self._loop).result()
@@ -130,11 +133,17 @@ class RequestBody:
 
     async def _message(self) -> Message:
         self.is_begun = True
+        left = self._idle_seconds + self._size / self._slowest - self._waited
+        start = self._loop.time()
         try:
-            async with asyncio.timeout(self._idle_seconds):
+            async with asyncio.timeout(max(0.0, min(left, self._idle_seconds))):
                 message = await self._receive()
         except TimeoutError:
+            if left < self._idle_seconds:
+                what = f"less than {self._slowest} bytes of the request's body per second for"
+                raise self._too_slow(what, self._waited + left) from None
             raise self._too_slow("nothing of the request's body for", self._idle_seconds) from None
+        self._waited += self._loop.time() - start
         if message["type"] != "http.request":
             self.is_gone = self.is_cut = True
             raise ClientGone("the client went away")
@@ -147,7 +156,7 @@ class RequestBody:
 
     def _too_slow(self, what: str, seconds: float) -> PeerError:
         self.is_gone = True
-        return PeerError(f"{what} {seconds:g} seconds", status=408)
+        return PeerError(f"{what} {seconds:.4g} seconds", status=408)
 
     @property
     def gone(self) -> asyncio.Task[None]:

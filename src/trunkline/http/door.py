@@ -22,7 +22,14 @@ from trunkline.http import lfs
 from trunkline.http.bundling import Bundling
 from trunkline.http.catalogue import Catalogue, Entry
 from trunkline.http.errand import Errand, Way
-from trunkline.http.failure import NotThere, refuse, refuse_push, wants_page
+from trunkline.http.failure import (
+    NotThere,
+    for_people,
+    refuse,
+    refuse_push,
+    text_answer,
+    wants_page,
+)
 from trunkline.http.fresh import Fresh
 from trunkline.http.handles import Handles
 from trunkline.http.near import near_clients
@@ -236,7 +243,9 @@ class Door:
     ) -> Answer:
         asked = lfs.read_asked(errand.visit, wish, errand.arguments, errand.payload, errand.work)
         refusal = refusals.push if asked.is_writing else refusals.pull
-        return refuse(refusal, "") if refusal is not None else lfs.answer(served, asked)
+        if refusal is None:
+            return lfs.answer(served, asked)
+        return for_people(text_answer(refusal.status, refusal.text), errand.visit.headers)
 
     def _refuse(self, refusal: Refusal, errand: Errand) -> Answer:
         way = errand.way
@@ -265,7 +274,7 @@ class Door:
         base = self._settings.server.public_url
         base = base or served.config.text("web", "baseurl", untrusted=True)
         if not base and visit.reached_host:
-            base = f"{visit.scheme}://{visit.reached_host}"
+            base = visit.base_url
         return repository_url(base, errand.way.names)
 
     def _pull(self, way: Way, request: Request, state: State) -> Answer:
@@ -300,8 +309,8 @@ class Door:
             return refused(refusal, errand)
         visit = errand.visit
         links = links_up(name, visit.raw_path)
-        url = f"{visit.scheme}://{visit.host}"
-        reply = page_answer(landing_page(served, name, url, refusal is None, links))
+        page = landing_page(served, name, visit.base_url, refusal is None, links)
+        reply = page_answer(page)
         reply.headers.append((b"server", self._server_header_of(served)))
         return reply
 

@@ -25,6 +25,9 @@ log = logging.getLogger(__name__)
 
 TEXT = (b"content-type", b"text/plain; charset=utf-8")
 RETRY_SECONDS = b"5"
+# What Mercurial fails on may be the bundle as well as our disk: it doesn't say.
+PUSHES = ("unbundle", "pushkey")
+PUSH_FAILED = "the push failed; the server's log says why"
 # To a Subversion client. Source: the second is mod_dav_svn's (repos.c).
 NOT_THERE: dict[int, TrunklineError] = {
     HTTPStatus.FORBIDDEN: PeerError(READ.text, HTTPStatus.FORBIDDEN),
@@ -52,6 +55,8 @@ def explain(error: Exception, what: str, command: str = "") -> Answer:
         return peer_failure(error, command)
     if isinstance(error, StoreError):
         log.error("%s: %s", what, error.text)
+        if command in PUSHES:
+            return error_answer(PUSH_FAILED, command)
         text = "the repository can't be read; the server's log says why"
         return text_answer(500, text, command or error.command)
     if isinstance(error, SettingsError | NotNative):
@@ -67,8 +72,7 @@ def peer_failure(error: PeerError, command: str) -> Answer:
     if isinstance(error, NotThere) and error.status == READ.status:
         return refuse(READ, command) if command else text_answer(READ.status, READ.text)
     if command and error.status == HTTPStatus.BAD_REQUEST:
-        line = error.text.strip().encode("utf-8", "surrogateescape") + b"\n"
-        return Answer(200, [(b"content-type", MEDIA_TYPE_ERROR)], Bytes(line), command)
+        return error_answer(error.text, command)
     answer = text_answer(error.status, error.text, command)
     answer.headers.extend(retry_after(error))
     if error.status == HTTPStatus.METHOD_NOT_ALLOWED:
@@ -145,8 +149,13 @@ def refuse_push(refusal: Refusal, what: str, command: str) -> Answer:
     if refusal.status == HTTPStatus.METHOD_NOT_ALLOWED:
         return refuse(refusal, command)
     log.warning("%s: %s refused: %s [%s]", what, command, refusal.text, refusal.rule)
-    words = Bytes(refusal.text.encode() + b"\n")
-    return Answer(200, [(b"content-type", MEDIA_TYPE_ERROR)], words, command)
+    return error_answer(refusal.text, command)
+
+
+def error_answer(text: str, command: str) -> Answer:
+    """What a stock client shows as `remote error`."""
+    line = text.strip().encode("utf-8", "surrogateescape") + b"\n"
+    return Answer(200, [(b"content-type", MEDIA_TYPE_ERROR)], Bytes(line), command)
 
 
 def text_answer(status: int, text: str, command: str = "") -> Answer:

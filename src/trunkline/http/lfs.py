@@ -233,5 +233,5 @@ def action(asked: Asked, path: str) -> Action:
     login = asked.visit.headers.get(b"authorization", b"")
     if login.lower().startswith((b"basic ", b"bearer ")):
         header["Authorization"] = login.decode("latin-1")
-    base = f"{asked.visit.scheme}://{asked.visit.host}{asked.wish.base.decode('latin-1')}"
+    base = asked.visit.base_url + asked.wish.base.decode("latin-1")
     return Action(base + path, header)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from trunkline.config.networks import Networks
 from trunkline.config.settings import Hg
-from trunkline.http.visit import Visit, forwarded_address
+from trunkline.http.forwarded import forwarded_address
+from trunkline.http.visit import Visit
 
 PASSED_ON = (b"x-forwarded-for", b"forwarded", b"via")  # headers that proxies add
 

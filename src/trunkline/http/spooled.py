@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
+import time
 from collections import OrderedDict
 from contextlib import ExitStack
 from functools import partial
@@ -25,6 +27,7 @@ from trunkline.spool.trouble import Trouble
 TRIES = 3  # builders that die before the first byte, until the reply is streamed
 THREADS = 4  # they only look and read
 HELD_SECONDS = 1.0  # a file stays open for those who come together
+BROKEN_SECONDS = 600.0  # a reply whose build broke off is streamed, lest each try cuts its readers
 NAMES_LIMIT = 1000  # that are remembered, of each kind
 
 
@@ -52,6 +55,7 @@ class Spooled:
         self._opening: dict[str, asyncio.Task[Followed[Reading] | None]] = {}
         self._large = Names()  # of replies that turned out to be so
         self._asked = Names()  # once, of cheap ones
+        self._broken = Names()  # of which a part was sent, until the disk was full or the like
 
     def takes(self, stream: Stream) -> bool:
         """Whether it is worth the question."""
@@ -94,6 +98,8 @@ class Spooled:
         order = await self._threads.run(recipe.write)
         if not self._is_large(recipe) and order.name not in self._large:
             return None
+        if self._broke_off(order.name):
+            return None
         may_make = not recipe.is_cheap or order.name in self._asked
         self._asked.add(order.name)
         dead = 0
@@ -110,6 +116,18 @@ class Spooled:
                     return None
                 dead = file.reading.inode
         return None
+
+    def _broke_off(self, name: str) -> bool:
+        file = self._files.get(name)
+        if file is not None:
+            self._note_broken(name, file)
+        return self._broken.age(name) < BROKEN_SECONDS
+
+    def _note_broken(self, name: str, file: Followed[Reading]) -> None:
+        """A builder that was killed is another matter: the next one may live."""
+        look = file.look
+        if look.size and is_broken(look) and not look.is_dead:
+            self._broken.add(name)
 
     async def _open(self, order: Order, dead: int, may_make: bool) -> Followed[Reading] | None:
         """Handed out: to be released. Raises: PeerError."""
@@ -143,6 +161,7 @@ class Spooled:
         return file
 
     def _closed(self, name: str, file: Followed[Reading]) -> None:
+        self._note_broken(name, file)
         if self._files.get(name) is file:
             del self._files[name]
 
@@ -168,6 +187,7 @@ class Spooled:
                     raise PeerError("too many clones are waiting to be made: try again", status=503)
                 if outcome is Outcome.TROUBLE:
                     break
+                self._trouble.forget()
         except StoreError as error:
             self._trouble.tell(error.text)
         except OSError as error:
@@ -184,7 +204,7 @@ class Names:
     """The last so many."""
 
     def __init__(self) -> None:
-        self._names: OrderedDict[str, None] = OrderedDict()
+        self._names: OrderedDict[str, float] = OrderedDict()
 
     def __contains__(self, name: str) -> bool:
         return name in self._names
@@ -193,8 +213,12 @@ class Names:
     def is_empty(self) -> bool:
         return not self._names
 
+    def age(self, name: str) -> float:
+        """Seconds since it was added; infinite when it wasn't."""
+        return time.monotonic() - self._names.get(name, -math.inf)
+
     def add(self, name: str) -> None:
-        self._names[name] = None
+        self._names[name] = time.monotonic()
         if len(self._names) > NAMES_LIMIT:
             self._names.popitem(last=False)
 

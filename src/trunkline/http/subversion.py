@@ -192,7 +192,7 @@ class SvnDoor:
         )
         request = Request(
             method=visit.method,
-            base=place.base,
+            base=visit.prefix + place.base,
             raw_path=place.rest or b"/",
             query=visit.query,
             headers=visit.headers,

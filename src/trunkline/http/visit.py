@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import Any
 
 from trunkline.config.networks import UNIX
+from trunkline.http.forwarded import forwarded_address, forwarded_prefix, forwarded_scheme
 from trunkline.http.own_url import reached_host
 
 NONE: frozenset[bytes] = frozenset()
@@ -19,7 +19,7 @@ Scope = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """`raw_path` is as it was sent, percent-encoding and all. `address` has no port."""
+    """`raw_path` is as it was sent to us, percent-encoding and all. `address` has no port."""
 
     method: str
     raw_path: bytes
@@ -31,6 +31,8 @@ class Visit:
     is_proxied: bool = False  # by a proxy that we trust, whose headers these are
     repeated: frozenset[bytes] = frozenset()  # names of headers that came more than once
     reached_host: str = ""  # what the client calls us; "" where that can't be known
+    prefix: bytes = b""  # of its path, taken off by a proxy; no slash at its end
+    head_bytes: int = 0
 
     @property
     def user_agent(self) -> str:
@@ -46,6 +48,11 @@ class Visit:
         """What the client calls us; where it doesn't say, the address that it has reached."""
         named = self.reached_host or self.headers.get(b"host", b"").decode("latin-1")
         return named or server_name(self.server)
+
+    @property
+    def base_url(self) -> str:
+        """Of `/`, as the client would write it, without a slash at its end."""
+        return f"{self.scheme}://{self.host}{self.prefix.decode('latin-1')}"
 
 
 def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
@@ -71,7 +78,13 @@ def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
         is_proxied,
         repeated(scope["headers"]) if len(headers) < len(scope["headers"]) else NONE,
         reached_host(headers, is_proxied, scope.get("http_version", "")),
+        forwarded_prefix(headers) if is_proxied else b"",
+        len(raw_path) + len(scope["query_string"]) + sum(map(header_bytes, scope["headers"])),
     )
+
+
+def header_bytes(header: tuple[bytes, bytes]) -> int:
+    return len(header[0]) + len(header[1]) + len(b": \r\n")
 
 
 def repeated(headers: Iterable[tuple[bytes, bytes]]) -> frozenset[bytes]:
@@ -99,17 +112,3 @@ def server_name(server: Sequence[Any] | None) -> str:
         return "localhost"
     host, port = server[0], server[1]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def forwarded_address(headers: Mapping[bytes, bytes]) -> str:
-    """The last word: the one that our own proxy wrote. "" when it is no address."""
-    value = headers.get(b"x-forwarded-for", b"").rpartition(b",")[2].strip()
-    try:
-        return str(ip_address(value[:64].decode("latin-1").strip("[]")))
-    except ValueError:
-        return ""
-
-
-def forwarded_scheme(headers: Mapping[bytes, bytes]) -> str:
-    value = headers.get(b"x-forwarded-proto", b"").rpartition(b",")[2].strip().lower()
-    return value.decode("latin-1") if value in (b"http", b"https") else ""

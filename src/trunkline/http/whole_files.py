@@ -16,7 +16,7 @@ from trunkline.spool.stage import Stage
 from trunkline.spool.uses import Use
 
 THREADS = 4  # they only open and read
-READ_ONLY = os.O_RDONLY | os.O_CLOEXEC
+READ_ONLY = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW  # links were followed before
 
 
 class WholeFile:

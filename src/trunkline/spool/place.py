@@ -44,7 +44,9 @@ class Place:
     def now(self) -> float:
         """The file system's own time, which file times may be compared with. Raises: OSError."""
         path = f"{self.folder}/clock"
-        with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE), "rb") as file:
+        with open(
+            os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE), "rb"
+        ) as file:
             os.utime(file.fileno())
             return os.fstat(file.fileno()).st_mtime
 
@@ -60,14 +62,19 @@ def open_place(folder: str) -> Place:
     except OSError as error:
         raise StoreError(f"can't be made: {error.strerror}", folder) from error
     try:
-        found = os.stat(folder)
+        named, found = os.lstat(folder), os.stat(folder)
     except OSError as error:
         raise StoreError(f"can't be looked at: {error.strerror}", folder) from error
     if not stat.S_ISDIR(found.st_mode):
         raise StoreError("isn't a folder", folder)
-    if found.st_uid != os.geteuid() or found.st_mode & WRITABLE_BY_OTHERS:
+    if found.st_uid != os.geteuid() or found.st_mode & WRITABLE_BY_OTHERS or is_planted(named):
         raise StoreError("belongs to others, or others may write to it", folder)
     return Place(os.path.realpath(folder), is_local(folder))
+
+
+def is_planted(named: os.stat_result) -> bool:
+    """A symlink of another account's, which may lead to any folder of ours."""
+    return stat.S_ISLNK(named.st_mode) and named.st_uid not in (0, os.geteuid())
 
 
 def default_folder(environment: Mapping[str, str], name: str = "spool") -> str:

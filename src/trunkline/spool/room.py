@@ -85,7 +85,7 @@ def is_left(place: Place, entry: Entry, now: float) -> bool:
     if not place.is_local:
         return True
     try:
-        descriptor = os.open(place.part(entry.name), os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(place.part(entry.name), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
         return True  # only the count of uses is left
     try:
@@ -113,7 +113,7 @@ def unused(place: Place, entry: Entry, now: float) -> Iterator[bool]:
         yield now - entry.last_use >= calm_seconds(place)
         return
     try:
-        descriptor = os.open(place.uses(entry.name), os.O_WRONLY | os.O_CLOEXEC)
+        descriptor = os.open(place.uses(entry.name), os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
         yield True
         return

@@ -21,7 +21,9 @@ class Slots:
         Raises: OSError.
         """
         for path in self._paths:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+            descriptor = os.open(
+                path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE
+            )
             try:
                 if try_hold(descriptor):
                     return descriptor

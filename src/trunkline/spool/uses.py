@@ -15,7 +15,7 @@ from trunkline.spool.lease import LEASE_SECONDS, RENEW_SECONDS, share, try_hold
 from trunkline.spool.place import FILE_MODE, Place
 
 GRACE_SECONDS = 2.0  # a reader who left may come again
-APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class Use:
@@ -70,7 +70,7 @@ class Audience:
 
     def _is_there(self) -> bool:
         try:
-            descriptor = os.open(self._path, os.O_WRONLY | os.O_CLOEXEC)
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError:
             return False
         try:

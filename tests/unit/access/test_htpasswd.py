@@ -43,7 +43,7 @@ def test_decoy_takes_as_long_as_the_best_hash() -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("alice", "isn't hashed"),
+        ("secret", "no name"),
         ("alice:", "isn't hashed"),
         ("alice:secret", "isn't hashed"),
         (f":{ONE}", "no name"),

@@ -15,7 +15,7 @@ from tests.unit.http.conftest import commit, run
 
 from trunkline.bundles.keeper import Keeper
 from trunkline.bundles.policy import is_due, is_large_enough, wanted_kinds
-from trunkline.bundles.refresh import NotMade, Refresh, alone
+from trunkline.bundles.refresh import NotMade, Refresh, Subject, alone
 from trunkline.config.bundles import Bundles
 from trunkline.hg.stock.bridge import Bridge
 from trunkline.hg.stock.configuration import close_readers
@@ -71,6 +71,20 @@ def test_bundle_holds_what_is_public_and_nothing_else(own: Made, tmp_path: Path)
         assert INSTALLED("log", "-T", "{desc} ", cwd=clone) == b"two one "
         said = INSTALLED("debugbundle", "--spec", own.shelf.path(bundle), cwd=clone)
         assert said.decode().strip() == bundle.spec
+
+
+def test_stream_ordered_before_a_secret_commit_is_not_made(own: Made) -> None:
+    old = own.subject.take_snapshot()
+    snapshots = [old]
+    commit(own.repository, "a", b"secret\n", "secret")
+    run(own.repository, "phase", "-q", "--force", "--secret", "tip")
+    root, config, take = own.subject.root, own.subject.config, own.subject.take_snapshot
+    refresh = Refresh(own.bundles, own.shelf)
+    refresh.clear(root)
+    edition = refresh.run(Subject(root, config, lambda: snapshots.pop() if snapshots else take()))
+    refresh.close()
+    assert edition is not None
+    assert [bundle.kind for bundle in edition.bundles] == ["zstd", "gzip"]
 
 
 def test_stream_bundle_says_what_its_reader_must_know(made: Made) -> None:

@@ -13,6 +13,7 @@ from trunkline.http.limits import ArgumentBytes, Held
 from trunkline.http.threads import Threads
 
 Value = TypeVar("Value")
+SLOWEST = 100  # bytes/s
 
 
 def with_body(
@@ -36,7 +37,7 @@ def with_body(
         return messages.pop(0)
 
     async def run() -> Value:
-        return await use(RequestBody(receive, idle_seconds))
+        return await use(RequestBody(receive, idle_seconds, SLOWEST))
 
     return asyncio.run(run())
 
@@ -182,3 +183,30 @@ def test_bad_content_length_is_refused(value: bytes, status: int) -> None:
     with pytest.raises(PeerError) as caught:
         announced_length({b"content-length": value})
     assert caught.value.status == status
+
+
+def trickle(piece: int) -> bool:
+    """Ten pieces without a long pause: 0.3 s of waiting in all."""
+
+    async def run() -> bool:
+        left = 10
+
+        async def receive() -> Message:
+            nonlocal left
+            left -= 1
+            await asyncio.sleep(0.03)
+            return {"type": "http.request", "body": bytes(piece), "more_body": left > 0}
+
+        return await RequestBody(receive, 0.1, SLOWEST).drain(1000)
+
+    return asyncio.run(run())
+
+
+def test_a_body_that_trickles_is_refused() -> None:
+    with pytest.raises(PeerError, match="less than 100 bytes") as caught:
+        trickle(1)
+    assert caught.value.status == 408
+
+
+def test_a_slow_body_is_taken() -> None:
+    assert trickle(20)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -185,6 +186,27 @@ def test_unreadable_bundle_is_off_the_list_at_once(own: Made) -> None:
     Path(by_kind["gzip"]).chmod(0o600)
     Path(by_kind["gzip"]).write_bytes(b"HG20 cut")
     assert manifest(app) == []  # a stream alone isn't for everybody
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+@pytest.mark.parametrize("pattern", ["*.list", "*.whole"])
+def test_what_another_account_has_put_there_is_not_given(own: Made, pattern: str) -> None:
+    """By default the folder may lie below `/tmp`, where others can be the first to make it."""
+    name, _ = own.file()
+    for path in Path(own.shelf.folder).glob(pattern):
+        os.chown(path, 12345, -1)
+    app = app_of(own)
+    assert manifest(app) == []
+    assert fetch(app, name).status == 404
+
+
+def test_list_that_cannot_be_read_stops_no_clone(own: Made) -> None:
+    Path(own.shelf.list_path(str(own.repository))).write_bytes(b"[")
+    app = app_of(own)
+    assert get(app, "/?cmd=clonebundles").status == 200
+    assert manifest(app) == []
+    own.make()
+    assert len(manifest(app)) == 3
 
 
 def test_bundle_of_what_is_public_no_more_is_given_to_nobody(own: Made) -> None:

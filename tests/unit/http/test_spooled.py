@@ -25,7 +25,7 @@ from tests.compat.hg import INSTALLED
 from tests.compat.serving import Serving, trunkline_command
 from tests.unit.http.conftest import commit, head, new
 from tests.unit.http.driving import Client, Reply, ask, make_app
-from tests.unit.http.gated import GATE, MAKER
+from tests.unit.http.gated import BREAKING, GATE, MAKER
 from tests.unit.http.test_app import getbundle
 from tests.unit.http.test_server import children, connect, read_all, request
 
@@ -193,15 +193,31 @@ def in_turn(app: App, *clients: Client) -> list[Reply]:
 
 
 def test_reply_that_turned_out_large_is_spooled_the_next_time(tmp_path: Path, folder: Path) -> None:
-    """One large file: nothing in the history's own logs tells of it."""
+    """One large changeset of several is all that is pulled."""
     repository = new(tmp_path / "r")
-    commit(repository, "blob", random.Random(3).randbytes(300_000), "one")
+    for number in range(3):
+        commit(repository, "a", b"%d\n" % number, "small")
+    common = head(repository)
+    commit(repository, "blob", random.Random(3).randbytes(300_000), "large")
     app = spooling(folder, repository, smallest_bytes=200_000)
-    replies = in_turn(app, *(clone(repository) for _ in range(3)))
+    asked = f"/?cmd=getbundle&heads={head(repository)}&common={common}"
+    replies = in_turn(app, *(Client("GET", asked, [ZSTD]) for _ in range(3)))
     assert len({reply.body for reply in replies}) == 1
     assert [reply.header(b"etag") is None for reply in replies][::2] == [True, False]
     (whole,) = wholes(folder)
     assert whole.with_suffix(".uses").stat().st_size == 2
+
+
+def test_large_files_of_a_short_history_are_spooled_the_first_time(
+    tmp_path: Path, folder: Path
+) -> None:
+    """Nothing in the history's own logs tells of them."""
+    repository = new(tmp_path / "r")
+    commit(repository, "blob", random.Random(3).randbytes(300_000), "one")
+    replies = ask(spooling(folder, repository, smallest_bytes=200_000), *[clone(repository)] * 3)
+    assert len({reply.body for reply in replies}) == 1
+    (whole,) = wholes(folder)
+    assert whole.with_suffix(".uses").stat().st_size == 3
 
 
 def test_stream_clone_is_made_into_a_file_when_asked_for_twice(
@@ -355,6 +371,17 @@ def test_killed_builder_cuts_those_who_have_bytes(middle: Path, folder: Path) ->
     (again,) = ask(app, clone(middle))
     assert again.is_whole
     assert again.body == streamed(middle, SLOW)
+
+
+def test_build_that_broke_off_cuts_its_readers_once(
+    middle: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trunkline.http.spooled.MAKER", BREAKING)
+    cut, *later = in_turn(spooling(folder, middle), *(clone(middle) for _ in range(3)))
+    assert not cut.is_whole
+    assert cut.body
+    expected = streamed(middle)
+    assert all(reply.is_whole and reply.body == expected for reply in later)
 
 
 @pytest.mark.parametrize("readers", [1, 5])

@@ -15,7 +15,7 @@ from tests.unit.http.test_access import ALICE, BOB, HTML, PASSWORDS, Header, bas
 from trunkline.access.token_file import change_tokens
 from trunkline.access.tokens import Tokens, make_token
 from trunkline.config.auth import Auth, Rule
-from trunkline.config.settings import Log, Settings, Subversion
+from trunkline.config.settings import Log, Server, Settings, Subversion
 from trunkline.http.app import HIDING_SECONDS, App
 
 RULES = [
@@ -223,3 +223,11 @@ def test_log_names_the_user(repos: Path, settings: Settings, tmp_path: Path) -> 
     svn(app, "/public", ALICE)
     app._log.close()
     assert '"user":"alice"' in log.read_text().replace(" ", "")
+
+
+def test_what_a_trusted_proxy_has_taken_off_stands_in_urls(repos: Path, settings: Settings) -> None:
+    headers = (SVN, (b"x-forwarded-prefix", b"/code"))
+    for proxies, expected in ((["127.0.0.1"], b"/code/public"), ([], b"/public")):
+        app = make_app(repos, settings=replace(settings, server=Server(trusted_proxies=proxies)))
+        reply = ask(app, Client("OPTIONS", "/public", headers, address="127.0.0.1"))[0]
+        assert dict(reply.headers)[b"svn-repository-root"] == expected

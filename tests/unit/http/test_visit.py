@@ -23,6 +23,8 @@ def scope(*headers: tuple[bytes, bytes], client: str = "127.0.0.1") -> dict[str,
 PROXIED = (
     (b"x-forwarded-for", b"203.0.113.9, 192.0.2.7"),
     (b"x-forwarded-proto", b"https"),
+    (b"x-forwarded-host", b"www.example"),
+    (b"x-forwarded-prefix", b"/hg/"),
 )
 
 
@@ -33,6 +35,7 @@ def test_path_stays_as_it_was_sent() -> None:
 def test_a_trusted_proxy_is_believed_in_its_last_word() -> None:
     visit = read_visit(scope(*PROXIED), {"127.0.0.1"})
     assert (visit.address, visit.scheme) == ("192.0.2.7", "https")
+    assert visit.base_url == "https://www.example/hg"
 
 
 def test_tells_whose_headers_they_are_and_which_came_twice() -> None:
@@ -44,8 +47,9 @@ def test_tells_whose_headers_they_are_and_which_came_twice() -> None:
 
 
 def test_anybody_else_is_not() -> None:
-    visit = read_visit(scope(*PROXIED), {"192.0.2.1"})
+    visit = read_visit(scope((b"host", b"own"), *PROXIED), {"192.0.2.1"})
     assert (visit.address, visit.scheme) == ("127.0.0.1", "http")
+    assert visit.base_url == "http://own"
 
 
 @pytest.mark.parametrize("value", [b"", b"unknown", b"192.0.2.7, _x", b"1" * 100, b"\r\n"])

@@ -33,6 +33,17 @@ def test_folder_of_another_account_is_refused(tmp_path: Path) -> None:
         open_place(str(tmp_path / "theirs"))
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a symlink away")
+def test_symlink_of_another_account_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "ours").mkdir(mode=0o700)
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "ours")
+    assert open_place(str(link)).folder == str(tmp_path / "ours")
+    os.chown(link, 12345, -1, follow_symlinks=False)
+    with pytest.raises(StoreError, match="belongs to others"):
+        open_place(str(link))
+
+
 def test_default_folder() -> None:
     everything = {"CACHE_DIRECTORY": "/c:/d", "XDG_CACHE_HOME": "/x", "HOME": "/h"}
     assert default_folder(everything) == "/c/spool"

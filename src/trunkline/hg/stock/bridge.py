@@ -30,6 +30,9 @@ from trunkline.work import Work
 log = logging.getLogger(__name__)
 
 BLOCK_SIZE = READ_SIZE  # bytes of a block of a stream, the last one may be smaller
+# After a push, until a process for the next one is started: the client isn't done yet, and its
+# own machine may be this one.
+NEXT_SECONDS = 0.5
 _BUNDLE2 = b"HG2"
 _ROLLED_BACK = b"rolling back interrupted transaction\n"  # see `inside.reposetup`
 
@@ -116,17 +119,17 @@ class Bridge:
             server.process.finish(FINISH_SECONDS)  # it finds the bundle cut short, and unlocks
             self._pool.forget(self.place, server)
             raise
-        self.make_ready()  # for the next one
+        self.make_ready(NEXT_SECONDS)
         first = next(blocks, b"")
         if first.startswith(_BUNDLE2):
             return Bytes(first) if blocks.is_complete else Stream(blocks.after(first))
         return Bytes(_bundle1_reply(first + b"".join(blocks), blocks.words))
 
-    def make_ready(self) -> None:
+    def make_ready(self, pause: float = 0.0) -> None:
         """Somebody is about to push: a process that isn't there yet is started meanwhile, which
         nobody waits for.
         """
-        self._pool.prepare(self.place)
+        self._pool.prepare(self.place, pause)
 
     def pushkey(self, arguments: dict[bytes, bytes], caller: Caller = ANYONE) -> bytes:
         """b"<0 or 1>\\n" and what hooks printed."""

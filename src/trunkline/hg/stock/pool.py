@@ -137,18 +137,19 @@ class Pool:
                 return
         server.process.kill()
 
-    def prepare(self, place: Place) -> None:
-        """As `keep_spare`, by what the configuration says now, in a thread that nobody waits for.
-        Whoever needs the process is told what is wrong, if anything is.
+    def prepare(self, place: Place, pause: float = 0.0) -> None:
+        """As `keep_spare`, by what the configuration says now, in a thread that nobody waits for,
+        after `pause` seconds. Whoever needs the process is told what is wrong, if anything is.
         """
         with self._changed:
             if self._idle.get(place) or place in self._preparing:
                 return
             self._preparing.add(place)
-        threading.Thread(target=self._prepare, args=(place,), daemon=True).start()
+        threading.Thread(target=self._prepare, args=(place, pause), daemon=True).start()
 
-    def _prepare(self, place: Place) -> None:
+    def _prepare(self, place: Place, pause: float) -> None:
         try:
+            time.sleep(pause)
             with contextlib.suppress(TrunklineError):
                 self.keep_spare(place, config_reader(self._hg).read(place.root, place.overrides))
         finally:

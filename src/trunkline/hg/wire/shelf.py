@@ -7,6 +7,7 @@ Wire:   REPOSITORY.list is JSON: the editions, the newest first.
 
 from __future__ import annotations
 
+import logging
 import os
 import tempfile
 from collections.abc import Callable, Iterator
@@ -21,6 +22,8 @@ from trunkline.errors import StoreError
 from trunkline.hg.bundle.bundle_file import KINDS, VIEW
 from trunkline.hg.node import parse_hex
 from trunkline.hg.store.snapshot import Snapshot
+
+log = logging.getLogger(__name__)
 
 LIST_LIMIT: Final = 64 * 1024 * 1024  # bytes; a head takes 43
 ID_LENGTH: Final = 16  # digits of a repository's digest
@@ -62,7 +65,8 @@ class Shelf:
     def __init__(self, folder: str, address: Callable[[Bundle], str | None] | None = None) -> None:
         self.folder = folder
         self._address = address
-        self._kept: dict[str, tuple[tuple[int, int, int], Listing]] = {}
+        self._kept: dict[str, tuple[tuple[int, ...], Listing]] = {}
+        self._told = "", ""
 
     def list_path(self, root: str) -> str:
         return f"{self.folder}/{repository_id(root)}.list"
@@ -71,8 +75,11 @@ class Shelf:
         return os.path.exists(self.list_path(root))
 
     def listing(self, root: str) -> Listing:
-        """Empty when there is none. Raises: StoreError."""
+        """Empty when there is none, or none that can be used, which the log tells once: clones
+        go on without, and the next ones that are made take its place.
+        """
         path = self.list_path(root)
+        seen: tuple[int, ...] = ()
         try:
             with open(os.open(path, READ), "rb") as file:
                 found = os.fstat(file.fileno())
@@ -80,15 +87,26 @@ class Shelf:
                 kept = self._kept.get(root)
                 if kept is not None and kept[0] == seen:
                     return kept[1]
+                if not is_ours(found):
+                    raise StoreError("belongs to another account", path)
                 listing = parse_listing(file.read(LIST_LIMIT), path)
         except FileNotFoundError:
             return Listing()
         except OSError as error:
-            raise StoreError(f"can't be read: {error.strerror}", path) from error
+            self._tell(path, error.strerror or str(error))
+            return Listing()
+        except StoreError as error:
+            self._tell(path, error.text)
+            listing = Listing()
         if len(self._kept) >= KEPT_LIMIT:
             self._kept = {}
         self._kept[root] = seen, listing
         return listing
+
+    def _tell(self, path: str, text: str) -> None:
+        if self._told != (path, text):
+            self._told = path, text
+            log.warning("%s: %s; clones go on without bundles", path, text)
 
     def write(self, root: str, listing: Listing) -> None:
         """At once for those who read. Raises: OSError."""
@@ -117,7 +135,8 @@ class Shelf:
         except OSError:
             return False
         try:
-            return os.fstat(descriptor).st_size == bundle.size
+            found = os.fstat(descriptor)
+            return found.st_size == bundle.size and is_ours(found)
         finally:
             os.close(descriptor)
 
@@ -126,7 +145,7 @@ class Shelf:
         return self._address(bundle) if self._address is not None and bundle.key else None
 
     def find(self, root: str, snapshot: Snapshot, name: str) -> Bundle | None:
-        """One that may be given out now. Raises: StoreError."""
+        """One that may be given out now."""
         for edition in self.sound(root, snapshot):
             for bundle in edition.bundles:
                 if bundle.name == name and self.is_readable(bundle):
@@ -137,6 +156,11 @@ class Shelf:
         """Editions that hold nothing but what is public now, the newest first."""
         listing = self.listing(root)
         return (edition for edition in listing.editions if is_sound(edition, snapshot))
+
+
+def is_ours(found: os.stat_result) -> bool:
+    """The folder may be one below `/tmp` that another account was the first to make."""
+    return found.st_uid == os.geteuid()
 
 
 def is_sound(edition: Edition, snapshot: Snapshot) -> bool:

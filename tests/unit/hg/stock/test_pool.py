@@ -163,6 +163,13 @@ def test_one_process_is_made_ready_however_often_that_is_asked(
     assert pool.pids == {pid}
 
 
+def test_one_for_later_is_made_ready_later(repository: Repository, pool: Pool) -> None:
+    begun = time.monotonic()
+    pool.prepare(place_of(repository), 0.3)
+    wait_until(lambda: len(pool.pids) == 1)
+    assert time.monotonic() - begun >= 0.3
+
+
 def test_what_cannot_be_made_ready_is_told_to_who_needs_it(pool: Pool, tmp_path: Path) -> None:
     place = Place(str(tmp_path / "nothing"), ())
     pool.prepare(place)
