@@ -387,3 +387,31 @@ def test_each_operation_is_judged(tmp_path: Path) -> None:
 def test_it_is_advertised(core: Core) -> None:
     got, _ = core.ask("OPTIONS", b"/")
     assert (b"svn-supported-posts", b"trunkline-commit-1") in got.headers
+
+
+def test_a_revision_is_as_stock_writes_it(core: Core, tmp_path: Path) -> None:
+    stock = tmp_path / "stock"
+    subprocess.run(["svnadmin", "hotcopy", str(core.disk), str(stock)], check=True)
+    (tmp_path / "text").write_bytes(b"text")
+    words = ["mkdir", "d", "put", str(tmp_path / "text"), "d/f", "cp", "1", "trunk", "c"]
+    words += ["rm", "c/a", "propset", "p", "v", "trunk", "put", str(tmp_path / "text"), "trunk/a"]
+    command = ["svnmucc", "--username", "alice", "-m", "m", "-U", stock.as_uri(), *words]
+    subprocess.run(command, check=True, capture_output=True)
+    core.user = b"alice"
+    body = stream(
+        log(b"m"),
+        mkdir(b"/d"),
+        put(b"/d/f", b"text"),
+        lambda encoder: [encoder.copy(b"/trunk", 1, b"/c"), encoder.delete(b"/c/a", None)],
+        lambda encoder: [encoder.props(b"/trunk", None, [(b"p", b"v")])],
+        put(b"/trunk/a", b"text"),
+    )
+    assert post(core, body)[0].status == 200
+    assert dump(core.disk) == dump(stock)
+
+
+def dump(disk: Path) -> list[bytes]:
+    """Without the dates."""
+    command = ["svnadmin", "dump", "-q", "-r2", "--incremental", str(disk)]
+    lines = subprocess.run(command, check=True, capture_output=True).stdout.splitlines()
+    return [line for line in lines if not line.startswith((b"20", b"UUID"))]
