@@ -28,6 +28,7 @@ FOLDERS = (
     "trunkline.bundles",
     "trunkline.svn.dav",
     "trunkline.svn.txn",
+    "trunkline.svn.commit",
     "trunkline.svn.repository",
     "trunkline.spool",
     "trunkline.hg.wire",

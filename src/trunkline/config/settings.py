@@ -379,6 +379,27 @@ class Subversion(Struct, frozen=True, forbid_unknown_fields=True):
         int, unit("bytes", "Of an update's report: what a working copy has: 413.", ge=1)
     ] = 1 * GiB
     body_bytes: Annotated[int, unit("bytes", "Of one file in a commit: 413.", ge=1)] = 64 * GiB
+    commit_bytes: Annotated[
+        int,
+        unit("bytes", "Of a commit that comes in one POST, packed and unpacked: 413.", ge=1),
+    ] = 256 * GiB
+    commit_operations: Annotated[
+        int,
+        unit("operations", "Of a commit that comes in one POST: 413.", ge=1),
+    ] = 10_000_000
+    commit_lock_tokens: Annotated[
+        int,
+        unit("tokens", "Of locks, with a commit that comes in one POST: 413.", ge=1),
+    ] = 100_000
+    commit_wait_seconds: Annotated[
+        int,
+        unit(
+            "seconds",
+            "That a commit asked for twice waits for the first to be made, before it is told to "
+            "ask again: 503.",
+            ge=1,
+        ),
+    ] = 60
 
 
 class Log(Struct, frozen=True, forbid_unknown_fields=True):

@@ -44,7 +44,9 @@ class Dav:
         if body.is_complete:
             made = await lane.run(self._work, admitted, visit, [begun])
             return replace(made, lane=lane)
-        blocks = chain([begun], body.blocks(self._settings.subversion.body_bytes))
+        subversion = self._settings.subversion
+        limit = subversion.commit_bytes if visit.method == "POST" else subversion.body_bytes
+        blocks = chain([begun], body.blocks(limit))
         made = await self._long.run_for(guest, self._work, admitted, visit, blocks)
         if body.is_gone:
             raise ClientGone("the client went away")

@@ -9,7 +9,7 @@ from threading import Lock
 
 from trunkline.access.identity import Identity
 from trunkline.access.judge import READ, UNAUTHORIZED, Asked, Refusal
-from trunkline.config.settings import Settings
+from trunkline.config.settings import Settings, Subversion
 from trunkline.errors import PeerError
 from trunkline.http.errand import Errand
 from trunkline.http.failure import NotThere, explain_to_svn, speaks_dav
@@ -17,6 +17,7 @@ from trunkline.http.lfs import parse_wish
 from trunkline.http.roots import Roots, SvnIdentity, is_served, svn_identity
 from trunkline.http.url_path import parse_name
 from trunkline.http.visit import Visit, describe
+from trunkline.svn.commit.limits import Limits
 from trunkline.svn.dav.answer import WRITES, answer
 from trunkline.svn.dav.exchange import Served
 from trunkline.svn.dav.request import Answer, Request
@@ -183,6 +184,7 @@ class SvnDoor:
             bulk=subversion.bulk_updates.encode(),
             xml_limit=subversion.xml_bytes,
             report_limit=subversion.report_bytes,
+            commit_limits=commit_limits(subversion),
             compression=subversion.compression,
             rules=self._rules(place),
             autoversioning=subversion.autoversioning,
@@ -212,6 +214,17 @@ class SvnDoor:
         with self._authz_lock:
             if self._authz is not None:
                 self._authz.close()
+
+
+def commit_limits(subversion: Subversion) -> Limits:
+    return Limits(
+        record=subversion.xml_bytes,
+        text=subversion.body_bytes,
+        stream=subversion.commit_bytes,
+        operations=subversion.commit_operations,
+        tokens=subversion.commit_lock_tokens,
+        wait=subversion.commit_wait_seconds,
+    )
 
 
 def default_area() -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,6 +30,11 @@ class Core:
         self, method: str, path: bytes, body: bytes = b"", **headers: bytes
     ) -> tuple[Answer, bytes]:
         """`X_SVN_Options=b"..."` is a header. The whole body."""
+        return self.ask_in_blocks(method, path, [body], **headers)
+
+    def ask_in_blocks(
+        self, method: str, path: bytes, blocks: Iterable[bytes], **headers: bytes
+    ) -> tuple[Answer, bytes]:
         named = {name.replace("_", "-").lower().encode(): value for name, value in headers.items()}
         request = Request(
             method=method,
@@ -37,7 +42,7 @@ class Core:
             raw_path=path,
             query=b"",
             headers={b"user-agent": b"SVN/1.14", **named},
-            blocks=[body],
+            blocks=blocks,
             user=self.user,
             may_write=True,
         )

@@ -7,6 +7,7 @@ Source: subversion 1.14, mod_dav_svn/{repos,version,posts/create_txn}.c; libsvn_
 from __future__ import annotations
 
 from trunkline.errors import PeerError
+from trunkline.svn.commit.names import MEDIA_TYPE
 from trunkline.svn.dav.exchange import Exchange
 from trunkline.svn.dav.failure import DavError
 from trunkline.svn.dav.names import (
@@ -15,6 +16,7 @@ from trunkline.svn.dav.names import (
 )
 from trunkline.svn.dav.request import Answer
 from trunkline.svn.dav.skel import parse_properties, parse_skel
+from trunkline.svn.dav.stream import commit_stream
 from trunkline.svn.dav.tokens import read_token_list
 from trunkline.svn.dav.url import quote, resource_of_url, special
 from trunkline.svn.dav.working import (
@@ -37,8 +39,15 @@ def post(exchange: Exchange) -> Answer:
     request = exchange.request
     if exchange.resource.kind != "me":
         raise PeerError("POST: not here", status=405)
-    if request.header(b"content-type").split(b";")[0].strip() != SKEL_TYPE:
+    media_type = request.header(b"content-type").split(b";")[0].strip()
+    run = POSTS.get(media_type)
+    if run is None:
         raise PeerError("POST: not a media type that is known here", status=415)
+    return run(exchange)
+
+
+def create_txn(exchange: Exchange) -> Answer:
+    request = exchange.request
     limit = exchange.served.xml_limit
     body = b"".join(bounded(request.blocks, limit))
     skel = parse_skel(body)
@@ -53,6 +62,9 @@ def post(exchange: Exchange) -> Answer:
     stored = start(exchange, props, name)
     header = b"svn-vtxn-name" if name else b"svn-txn-name"
     return Answer(201, [(header, stored.name)])
+
+
+POSTS = {SKEL_TYPE: create_txn, MEDIA_TYPE: commit_stream}
 
 
 def bounded(blocks: object, limit: int) -> list[bytes]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from trunkline.errors import PeerError
 from trunkline.reply import Stream
+from trunkline.svn.commit.limits import Limits
 from trunkline.svn.dav.failure import Bare
 from trunkline.svn.dav.names import XML_TYPE
 from trunkline.svn.dav.pushed import Output, Pushed
@@ -33,6 +34,7 @@ class Served:
     bulk: bytes = b"Prefer"
     xml_limit: int = 16 * 1024 * 1024  # bytes of a request's XML
     report_limit: int = 1024 * 1024 * 1024  # bytes of an update's report, which is never held
+    commit_limits: Limits = field(default_factory=Limits)
     rules: Rules | None = None
     has_logins: bool = False
     autoversioning: bool = False

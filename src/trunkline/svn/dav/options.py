@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trunkline.reply import Bytes
+from trunkline.svn.commit.names import POST_NAME
 from trunkline.svn.dav.exchange import Exchange
 from trunkline.svn.dav.names import ALWAYS_CAPABLE, DAV_CLASSES, TOKEN, XML_HEAD, XML_TYPE
 from trunkline.svn.dav.request import Answer
@@ -59,4 +60,5 @@ def stubs(base: bytes) -> list[tuple[bytes, bytes]]:
         (b"svn-vtxn-stub", special(base, b"vtxn")),
         (b"svn-supported-posts", b"create-txn"),
         (b"svn-supported-posts", b"create-txn-with-props"),
+        (b"svn-supported-posts", POST_NAME),
     ]

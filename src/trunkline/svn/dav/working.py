@@ -6,7 +6,7 @@ A transaction's tree is `txr/T` in HTTP v2 and `wrk/T` in v1; both are the same 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from trunkline.errors import PeerError
@@ -71,17 +71,22 @@ def start(exchange: Exchange, props: Props, name: bytes | None = None) -> Stored
     revprops = {name: value for name, value in props if value is not None}
     if user is not None:
         revprops[b"svn:author"] = user
-    if has_start_commit(exchange.served.path):
-        said = exchange.request.header(b"dav").decode("latin-1")
-        session.say_capabilities(
-            tuple(word for token, word in CLIENT_CAPABILITIES.items() if token in said)
-        )
-        run_start_commit(session, base, revprops)
+    run_hook(exchange, base, revprops)
     stored = transactions(exchange).create(base, user, name)
     if props:
         with Assembly(session, stored) as made:
             made.set_revprops(props)
     return stored
+
+
+def run_hook(exchange: Exchange, base: int, revprops: Mapping[bytes, bytes]) -> None:
+    """The start-commit hook, if there is one. Raises: SvnError."""
+    if has_start_commit(exchange.served.path):
+        said = exchange.request.header(b"dav").decode("latin-1")
+        exchange.session.say_capabilities(
+            tuple(word for token, word in CLIENT_CAPABILITIES.items() if token in said)
+        )
+        run_start_commit(exchange.session, base, revprops)
 
 
 def has_start_commit(path: bytes) -> bool:

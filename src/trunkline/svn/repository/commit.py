@@ -10,7 +10,7 @@ from trunkline.svn.repository import error as codes
 from trunkline.svn.repository.error import SvnError
 from trunkline.svn.repository.library import Pool, check, ffi, lib, read_error
 from trunkline.svn.repository.session import Session
-from trunkline.svn.repository.values import new_properties, new_string, optional, text
+from trunkline.svn.repository.values import new_properties, new_string, optional, properties, text
 
 CHECK_LOCKS = 2  # SVN_FS_TXN_CHECK_LOCKS
 NO_REVISION = -1
@@ -36,7 +36,7 @@ class Transaction:
             check(lib.svn_fs_begin_txn2(out, session.fs, base, CHECK_LOCKS, self._pool.handle))
             self._txn = out[0]
             for name, value in revprops.items():
-                self._set_revprop(name, value)
+                self.set_revprop(name, value)
             root = ffi.new("svn_fs_root_t **")
             check(lib.svn_fs_txn_root(root, self._txn, self._pool.handle))
             self.root = root[0]
@@ -56,7 +56,19 @@ class Transaction:
             self._txn = None
         self._pool.destroy()
 
-    def _set_revprop(self, name: bytes, value: bytes) -> None:
+    @property
+    def name(self) -> bytes:
+        out = ffi.new("const char **")
+        check(lib.svn_fs_txn_name(out, self._txn, self._pool.handle))
+        return text(out[0]) or b""
+
+    def revprops(self) -> dict[bytes, bytes]:
+        out = ffi.new("apr_hash_t **")
+        with Pool(self._pool) as pool:
+            check(lib.svn_fs_txn_proplist(out, self._txn, pool.handle))
+            return properties(out[0], pool)
+
+    def set_revprop(self, name: bytes, value: bytes) -> None:
         with Pool(self._pool) as pool:
             string = new_string(value, pool)
             check(lib.svn_repos_fs_change_txn_prop(self._txn, name, string, pool.handle))
@@ -135,7 +147,7 @@ class Transaction:
             check(error)
         except SvnError as failure:
             if failure.code == codes.FS_CONFLICT and where:
-                raise SvnError(failure.code, failure.text, failure.codes) from None
+                raise SvnError(failure.code, failure.text, failure.codes, where) from None
             raise
         raise AssertionError
 
@@ -159,6 +171,12 @@ def write_all(stream: Any, blocks: Iterable[bytes]) -> None:
             size[0] = len(block)
             check(lib.svn_stream_write(stream, ffi.from_buffer(block), size))
     check(lib.svn_stream_close(stream))
+
+
+def purge(session: Session, name: bytes) -> None:
+    """A transaction that nobody goes on with, if it's there."""
+    with Pool(session.pool) as pool:
+        lib.svn_error_clear(lib.svn_fs_purge_txn(session.fs, name, pool.handle))
 
 
 def run_start_commit(session: Session, base: int, revprops: Mapping[bytes, bytes]) -> None:

@@ -42,6 +42,7 @@ typedef struct { svn_string_t path; int change_kind; svn_node_kind_t node_kind;
     svn_boolean_t text_mod; svn_boolean_t prop_mod; int mergeinfo_mod;
     svn_boolean_t copyfrom_known; svn_revnum_t copyfrom_rev; const char *copyfrom_path; }
     svn_repos_path_change_t;
+typedef struct svn_fs_path_change_iterator_t svn_fs_path_change_iterator_t;
 typedef struct { svn_revnum_t range_start; svn_revnum_t range_end; const char *path; }
     svn_location_segment_t;
 typedef struct { const unsigned char *digest; int kind; } svn_checksum_t;
@@ -167,6 +168,16 @@ svn_error_t *svn_fs_get_file_delta_stream(svn_txdelta_stream_t **, svn_fs_root_t
 svn_error_t *svn_fs_refresh_revision_props(svn_fs_t *, apr_pool_t *);
 svn_error_t *svn_fs_begin_txn2(svn_fs_txn_t **, svn_fs_t *, svn_revnum_t, uint32_t flags,
     apr_pool_t *);
+svn_error_t *svn_fs_open_txn(svn_fs_txn_t **, svn_fs_t *, const char *name, apr_pool_t *);
+svn_error_t *svn_fs_txn_name(const char **, svn_fs_txn_t *, apr_pool_t *);
+svn_error_t *svn_fs_txn_proplist(apr_hash_t **, svn_fs_txn_t *, apr_pool_t *);
+svn_error_t *svn_fs_revision_proplist2(apr_hash_t **, svn_fs_t *, svn_revnum_t,
+    svn_boolean_t refresh, apr_pool_t *, apr_pool_t *);
+svn_error_t *svn_fs_purge_txn(svn_fs_t *, const char *name, apr_pool_t *);
+svn_error_t *svn_fs_paths_changed3(svn_fs_path_change_iterator_t **, svn_fs_root_t *,
+    apr_pool_t *, apr_pool_t *);
+svn_error_t *svn_fs_path_change_get(svn_repos_path_change_t **,
+    svn_fs_path_change_iterator_t *);
 svn_error_t *svn_fs_abort_txn(svn_fs_txn_t *txn, apr_pool_t *);
 svn_error_t *svn_fs_make_dir(svn_fs_root_t *, const char *, apr_pool_t *);
 svn_error_t *svn_fs_make_file(svn_fs_root_t *, const char *, apr_pool_t *);

@@ -43,9 +43,12 @@ AUTHZ_UNWRITABLE = 220004
 
 
 class SvnError(TrunklineError):
-    """`codes` are this error's and those of its causes."""
+    """`codes` are this error's and those of its causes. `path`: where a conflict is."""
 
-    def __init__(self, code: int, text: str, codes: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self, code: int, text: str, codes: tuple[int, ...] = (), path: bytes | None = None
+    ) -> None:
         super().__init__(text)
+        self.path = path
         self.code = code
         self.codes = codes or (code,)

@@ -1,5 +1,7 @@
 """Where commits are put together: one folder on disk for all workers.
 
+    AREA/<repository>.outcomes            see `outcome.py`
+    AREA/<repository>.live                see `live.py`
     AREA/<repository>/<transaction>/head      what it began with, JSON
                                     journal   what was asked since, one JSON array a line
                                     b-*       bodies of PUTs, as they came
@@ -27,6 +29,8 @@ from typing import Any
 from trunkline.errors import PeerError, StoreError
 from trunkline.svn.repository import error as codes
 from trunkline.svn.repository.error import SvnError
+from trunkline.svn.txn.live import Live
+from trunkline.svn.txn.outcome import Outcomes
 
 NAME = re.compile(rb"^[A-Za-z0-9._~@:+-]{1,200}$")
 RECORDS_LIMIT = 10_000_000  # of one transaction
@@ -59,11 +63,29 @@ class Area:
         self._root = root
         self._hours = hours
         self._swept = 0.0
+        self._forgot: dict[str, float] = {}
 
     def of(self, path: bytes, uuid: bytes) -> Transactions:
         """Those of one repository."""
+        return Transactions(self._folder(path, uuid), self._sweep)
+
+    def outcomes(self, path: bytes, uuid: bytes) -> Outcomes:
+        """Of the commit streams of one repository. What is too old goes first."""
+        folder = self._folder(path, uuid) + ".outcomes"
+        found = Outcomes(folder)
+        now = time.time()
+        if now - self._forgot.get(folder, 0.0) >= SWEEP_SECONDS:
+            self._forgot[folder] = now
+            found.sweep(now - self._hours * 3600)
+        return found
+
+    def live(self, path: bytes, uuid: bytes) -> Live:
+        """The commit streams of one repository that are coming in."""
+        return Live(self._folder(path, uuid) + ".live")
+
+    def _folder(self, path: bytes, uuid: bytes) -> str:
         mark = hashlib.sha256(path).hexdigest()[:16]
-        return Transactions(os.path.join(self._root, f"{uuid.decode()}-{mark}"), self._sweep)
+        return os.path.join(self._root, f"{uuid.decode()}-{mark}")
 
     def _sweep(self, folder: str) -> None:
         now = time.time()
