@@ -26,6 +26,7 @@ FOLDERS = (
     "trunkline.http",
     "trunkline.web",
     "trunkline.bundles",
+    "trunkline.svn.gateway",
     "trunkline.svn.dav",
     "trunkline.svn.txn",
     "trunkline.svn.repository",
