@@ -46,7 +46,7 @@ def find_servers(program: str, words: tuple[str, ...]) -> list[str]:
     if not urls:
         places = [word for word in words if os.path.exists(word)] or ["."]
         command = [program, "info", "--show-item", "repos-root-url", "--no-newline", "--"]
-        for place in places[:1] + ["."]:
+        for place in [*places[:1], "."]:
             done = subprocess.run([*command, place], capture_output=True, text=True, check=False)
             urls += done.stdout.split()
             if urls:

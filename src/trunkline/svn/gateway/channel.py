@@ -106,10 +106,8 @@ class Channel:
         link.close()
         missing = list(link.unanswered)
         link.unanswered.clear()
-        if link.is_last:  # it said that it would read no further
-            again = missing
-        else:
-            again = self._lost(link, missing)
+        # One that said it is the last has read no further.
+        again = missing if link.is_last else self._lost(link, missing)
         for exchange in reversed(again):
             self._queue.appendleft(exchange)
             self._queued += exchange.size

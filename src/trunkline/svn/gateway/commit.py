@@ -23,13 +23,14 @@ ABORT_SECONDS = 30  # for the removal of an upstream transaction
 LOOKUP_WAITS = (0, 1, 2, 4, 8, 15)  # seconds before each attempt to find a lost answer
 
 GOOD = {
-    b"POST": frozenset({201}),
-    b"MKCOL": frozenset({201}),
-    b"COPY": frozenset({201}),
-    b"DELETE": frozenset({204}),
-    b"PUT": frozenset({201, 204}),
-    b"PROPPATCH": frozenset({207}),
+    b"POST": 201,
+    b"MKCOL": 201,
+    b"COPY": 201,
+    b"DELETE": 204,
+    b"PUT": 201,  # or 204, see `_expected`
+    b"PROPPATCH": 207,
 }
+OF_OLD_FILES = (b"x-svn-version-name", b"x-svn-base-fulltext-md5")
 PATCHED = (
     b'<?xml version="1.0" encoding="utf-8"?>\n<D:multistatus xmlns:D="DAV:"><D:response>'
     b"<D:href>%s</D:href><D:propstat><D:prop/><D:status>HTTP/1.1 200 OK</D:status></D:propstat>"
@@ -50,7 +51,7 @@ class Commit:
         self._repository = repository
         self._failure: Failure | None = None
         self._begun = post  # whose credentials the gateway's own requests bear
-        self._probed: set[bytes] = set()
+        self._copied: set[bytes] = set()  # URL paths
         self._waiting: set[Exchange] = set()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -59,7 +60,7 @@ class Commit:
         self._trace = lookup.make_trace(post, repository.youngest)
 
     def owns(self, request: Request) -> bool:
-        if request.target == self.txn or request.target == self.txr:
+        if request.target in (self.txn, self.txr):
             return request.method in GOOD
         if request.target.startswith(self.txr + b"/"):
             return request.method in GOOD
@@ -71,15 +72,24 @@ class Commit:
         """The whole answer to one that it owns."""
         if request.method == b"MERGE":
             return await self._merge(request)
-        if request.method == b"HEAD":
-            self._probed.add(self._path(request.target) or b"")
+        if request.method == b"HEAD":  # is the path free? The status of the PUT will tell
             return response(404)
         if request.method == b"DELETE" and request.target == self.txn:
             self.abort()
             return response(204)
+        status = self._expected(request)
         self.send(request)
         await self.channel.wait_for_room()
-        return answered(request)
+        return answered(request, status)
+
+    def _expected(self, request: Request) -> int:
+        """The status that the client wants, and that the upstream is held to."""
+        if request.method == b"COPY":
+            self._copied.add(path_of(request.header(b"destination") or b""))
+        if request.method != b"PUT":
+            return GOOD[request.method]
+        is_old = request.target in self._copied or any(map(request.header, OF_OLD_FILES))
+        return 204 if is_old else 201
 
     def send(self, request: Request) -> None:
         if self._failure is not None:
@@ -87,7 +97,8 @@ class Commit:
             return
         if request.method != b"POST" and request.target != self.txn:
             self._trace.add(self._in_repository(request))
-        exchange = Exchange(request, self._answered)
+        expected = self._expected(request)
+        exchange = Exchange(request, lambda done: self._answered(done, expected))
         self._waiting.add(exchange)
         self._idle.clear()
         self.channel.send(exchange)
@@ -107,7 +118,7 @@ class Commit:
 
     # Answers of the upstream
 
-    def _answered(self, exchange: Exchange) -> None:
+    def _answered(self, exchange: Exchange, expected: int) -> None:
         self._waiting.discard(exchange)
         if not self._waiting:
             self._idle.set()
@@ -115,12 +126,7 @@ class Commit:
             return
         request = exchange.request
         path = self._in_repository(request)
-        found = failure.find_failure(exchange, path, GOOD[request.method])
-        if found is None and request.method == b"PUT" and path in self._probed:
-            assert exchange.head is not None
-            self._probed.discard(path)
-            if exchange.head.status == 204:  # there was one, which the probe would have told
-                found = failure.exists(path)
+        found = failure.find_failure(exchange, path, expected)
         if found is not None:
             if request.method == b"POST":
                 credentials = request.header(b"authorization") or b""
@@ -213,13 +219,16 @@ class Commit:
     def _in_repository(self, request: Request) -> bytes:
         target = request.target
         if request.method == b"COPY":
-            destination = request.header(b"destination") or b""
-            target = b"/" + destination.partition(b"://")[2].partition(b"/")[2]
+            target = path_of(request.header(b"destination") or b"")
         return unquote_to_bytes(target[len(self.txr) :]) if target.startswith(self.txr) else b""
 
 
-def answered(request: Request) -> bytes:
+def path_of(url: bytes) -> bytes:
+    return b"/" + url.partition(b"://")[2].partition(b"/")[2]
+
+
+def answered(request: Request, status: int) -> bytes:
     """What a client wants to hear of a request that went well."""
     if request.method == b"PROPPATCH":
         return response(207, [XML], PATCHED % request.target.replace(b"&", b"&amp;"))
-    return response(204 if request.method == b"DELETE" else 201)
+    return response(status)

@@ -59,22 +59,20 @@ def explain(status: int, code: int, text: bytes) -> Failure:
     return Failure(status, body % (code, text))
 
 
-def exists(path: bytes) -> Failure:
-    return explain(405, ALREADY_EXISTS, escape(b"Path '%s' already exists" % shown(path)))
-
-
 def lost(text: str) -> Failure:
     return explain(502, REQUEST_FAILED, escape(text.encode()))
 
 
-def find_failure(exchange: Exchange, path: bytes, good: frozenset[int]) -> Failure | None:
+def find_failure(exchange: Exchange, path: bytes, expected: int) -> Failure | None:
     """None: it went well. `path` is in the repository."""
     if exchange.lost is not None:
         return lost(exchange.lost.text)
     assert exchange.head is not None
     status, body = exchange.head.status, exchange.body()
-    if status in good:
+    if status == expected:
         return find_within(body, path) if status == 207 else None
+    if status == 204 and exchange.request.method == b"PUT":  # made anew, as the client thought
+        return explain(405, ALREADY_EXISTS, escape(b"File '%s' already exists" % shown(path)))
     if DAV_ERROR.search(body) and b"errcode" in body:
         return Failure(status if status >= 400 else 500, body)
     return bare(exchange.request.method, status, path)

@@ -14,6 +14,7 @@ from trunkline.svn.gateway.upstream import Repository, Upstream
 
 SKEL = b"application/vnd.svn-skel"
 FOLD_SECONDS = 30.0  # that the answer to one OPTIONS is good for the empty one that follows
+COMMITS_LIMIT = 1000  # that are remembered
 # Those that are good for more than the one request they came with.
 LASTING_SCHEMES = (b"", b"basic", b"bearer")
 CHECKSUM_PROMISE = b"put-result-checksum"
@@ -43,6 +44,7 @@ class Gateway:
 
     def __init__(self, upstreams: list[Upstream]) -> None:
         self.upstreams = {upstream.asked_as: upstream for upstream in upstreams}
+        self._commits: dict[tuple[Upstream, bytes], Commit] = {}  # the last of them, by transaction
 
     async def reply(self, request: Request, session: Session) -> Reply:
         upstream = self.find_upstream(request)
@@ -60,13 +62,25 @@ class Gateway:
         commit = session.commit
         if commit is not None and commit.owns(request):
             return await commit.answer(request)
+        if request.method == b"DELETE" and (upstream, request.target) in self._commits:
+            # A client that was told of a failure aborts by another connection.
+            self._commits[upstream, request.target].abort()
+            return response(204)
         if request.method == b"POST":
             repository = upstream.repositories.get(request.target)
             if repository is not None and can_begin(request, commit):
-                return await begin(request, session, channel, repository)
+                reply = await begin(request, session, channel, repository)
+                self._note(upstream, session.commit)
+                return reply
         if request.method == b"OPTIONS":
             return await options(request, session, channel)
         return forward(request, channel)
+
+    def _note(self, upstream: Upstream, commit: Commit | None) -> None:
+        if commit is not None:
+            self._commits[upstream, commit.txn] = commit
+            while len(self._commits) > COMMITS_LIMIT:
+                self._commits.pop(next(iter(self._commits)))
 
     def find_upstream(self, request: Request) -> Upstream | None:
         host, port = split_origin(request.origin)

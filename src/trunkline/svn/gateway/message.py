@@ -49,7 +49,7 @@ class Body:
 
 @dataclass(slots=True)
 class Request:
-    """`origin` is what a client says to a proxy ("http://host:port"); `target` is path and query."""
+    """`origin` is what a client says to a proxy: "http://host:port". `target` is path and query."""
 
     method: bytes
     target: bytes

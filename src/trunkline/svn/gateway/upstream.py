@@ -1,4 +1,4 @@
-"""A server behind the gateway: how it is reached, its kept connections, what it has shown of itself."""
+"""A server behind the gateway: how it is reached, its kept connections, what it said of itself."""
 
 from __future__ import annotations
 
