@@ -1,6 +1,7 @@
 """A slow link on loopback: a TCP proxy that holds back every byte, both ways, and the handshake.
 
-`python -m benchmarks.latency UPSTREAM_PORT --ms 150` prints its own port. Half of the round trip is
+`python -m benchmarks.latency UPSTREAM_PORT --ms 150` prints its own port; SIGUSR1 cuts its
+connections. Half of the round trip is
 spent each way; bandwidth isn't limited. A real link's connection is made after one round trip, so
 the upstream's side is connected first, and the client's bytes wait for it.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -71,7 +73,7 @@ class Proxy:
                 return
 
     def cut(self) -> None:
-        for writer in self._writers:
+        for writer in list(self._writers):
             writer.transport.abort()
 
 
@@ -92,7 +94,8 @@ async def main() -> None:
     parser.add_argument("upstream", type=int)
     parser.add_argument("--ms", type=float, default=150.0)
     asked = parser.parse_args()
-    async with slow_link(asked.upstream, asked.ms / 1000) as (port, _):
+    async with slow_link(asked.upstream, asked.ms / 1000) as (port, proxy):
+        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, proxy.cut)
         print(port, flush=True)
         await asyncio.Event().wait()
 

@@ -75,7 +75,7 @@ class Commit:
         if request.method == b"HEAD":  # is the path free? The status of the PUT will tell
             return response(404)
         if request.method == b"DELETE" and request.target == self.txn:
-            self.abort()
+            await self.finish()
             return response(204)
         status = self._expected(request)
         self.send(request)
@@ -111,10 +111,10 @@ class Commit:
         self._removal = asyncio.create_task(self._remove())
 
     async def finish(self) -> None:
-        """Waits for what can't be taken back: a MERGE that was sent, and a removal."""
+        """The upstream's transaction is gone afterwards, committed or removed."""
         self.abort()
         if self._removal is not None:
-            await self._removal
+            await asyncio.shield(self._removal)
 
     # Answers of the upstream
 
@@ -142,7 +142,7 @@ class Commit:
         await self._idle.wait()
         if self._failure is not None:
             why = self._failure
-            self.abort()
+            await self.finish()
             return why.format()
         self._is_merging = True
         try:

@@ -64,7 +64,7 @@ class Gateway:
             return await commit.answer(request)
         if request.method == b"DELETE" and (upstream, request.target) in self._commits:
             # A client that was told of a failure aborts by another connection.
-            self._commits[upstream, request.target].abort()
+            await self._commits[upstream, request.target].finish()
             return response(204)
         if request.method == b"POST":
             repository = upstream.repositories.get(request.target)
