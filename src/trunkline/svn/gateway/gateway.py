@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from trunkline.svn.gateway.channel import Channel
 from trunkline.svn.gateway.commit import Commit
@@ -13,14 +13,40 @@ from trunkline.svn.gateway.message import Body, Head, Headers, Request, response
 from trunkline.svn.gateway.upstream import Repository, Upstream
 
 SKEL = b"application/vnd.svn-skel"
-FOLD_SECONDS = 30.0  # that the answer to one OPTIONS is good for the empty one that follows
+FOLD_SECONDS = 2.0  # that an answer to OPTIONS is good for those that follow
+REVISION_WANTED = b"activity-collection-set"
+EMPTY_OPTIONS = (
+    b'<?xml version="1.0" encoding="utf-8"?>\n<D:options-response xmlns:D="DAV:">\n'
+    b"</D:options-response>"
+)
 COMMITS_LIMIT = 1000  # that are remembered
 # Those that are good for more than the one request they came with.
 LASTING_SCHEMES = (b"", b"basic", b"bearer")
 CHECKSUM_PROMISE = b"put-result-checksum"
+READS = (b"OPTIONS", b"PROPFIND", b"REPORT", b"GET", b"HEAD")
 TEXT = (b"Content-Type", b"text/plain; charset=utf-8")
 
 Reply = bytes | Exchange
+
+
+@dataclass(frozen=True)
+class Options:
+    """An answer to OPTIONS, and what it was the answer to."""
+
+    target: bytes
+    credentials: bytes | None
+    until: float
+    writes: int
+    head: Head
+    body: bytes
+
+    def is_good_for(self, target: bytes, credentials: bytes | None, upstream: Upstream) -> bool:
+        """Not after a commit through this gateway."""
+        return (
+            (self.target, self.credentials) == (target, credentials)
+            and self.writes == upstream.writes
+            and time.monotonic() < self.until
+        )
 
 
 @dataclass
@@ -29,7 +55,7 @@ class Session:
 
     channel: Channel | None = None
     commit: Commit | None = None
-    options: dict[bytes, tuple[float, Head]] = field(default_factory=dict)  # by target
+    options: Options | None = None
 
     async def close(self) -> None:
         """The client is gone."""
@@ -59,6 +85,8 @@ class Gateway:
                 channel.close()
             channel = session.channel = Channel(upstream)
         point_upstream(request, upstream)
+        if request.method not in READS:
+            upstream.writes += 1
         commit = session.commit
         if commit is not None and commit.owns(request):
             return await commit.answer(request)
@@ -161,7 +189,7 @@ async def begin(
             own = head.header(b"svn-txn-name") or b""
             urls = (repository.txn + b"/" + own, repository.txr + b"/" + own)
         session.commit = Commit(channel, repository, *urls, commit_post)
-    return head.format(b"Content-Length: %d\r\n" % len(said)) + said
+    return whole(head, said)
 
 
 def body_copy(request: Request) -> Body:
@@ -169,21 +197,31 @@ def body_copy(request: Request) -> Body:
 
 
 async def options(request: Request, session: Session, channel: Channel) -> Reply:
-    """The client asks twice in a row, to find out about proxies: the second time it asks us."""
-    known = session.options.get(request.target)
-    if known is not None and not request.body.size and time.monotonic() < known[0]:
-        return known[1].format(b"Content-Length: 0\r\n")
+    """Clients ask two or three times in a row: what is there, whether a proxy is in between, and
+    for the youngest revision. The first answer is good for all of them, for a moment."""
+    is_probe = REVISION_WANTED not in request.body.read()
+    credentials = request.header(b"authorization")
+    known = session.options
+    if known is not None and known.is_good_for(request.target, credentials, channel.upstream):
+        body = EMPTY_OPTIONS if is_probe else known.body
+        return whole(known.head, body)
     exchange = Exchange(request)
     channel.send(exchange)
+    writes = channel.upstream.writes
     try:
         head, said = await exchange.wait_head(), await exchange.whole()
     except UpstreamLost as error:
         return gone(error)
-    if head.status == 200:
+    if head.status == 200 and not is_probe:
         channel.upstream.learn(head)
         head = Head(200, without_promise(head.headers))
-        session.options = {request.target: (time.monotonic() + FOLD_SECONDS, head)}
-    return head.format(b"Content-Length: %d\r\n" % len(said)) + said
+        until = time.monotonic() + FOLD_SECONDS
+        session.options = Options(request.target, credentials, until, writes, head, said)
+    return whole(head, said)
+
+
+def whole(head: Head, body: bytes) -> bytes:
+    return head.format(b"Content-Length: %d\r\n" % len(body)) + body
 
 
 def without_promise(headers: Headers) -> Headers:

@@ -56,6 +56,7 @@ class Upstream:
         # As a client's proxy is asked for it: never by https.
         self.asked_as = (self._host.lower(), parts.port or 80)
         self.repositories: dict[bytes, Repository] = {}  # by `me`
+        self.writes = 0  # requests that may have changed something
         self._kept: list[Link] = []
         self._one_by_one_until = 0.0
         self._accepted: dict[bytes, float] = {}
