@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import signal
 
 import click
 
 from trunkline.cli.failing import OneLine, fail
 from trunkline.errors import SettingsError
-from trunkline.http.listen import parse_listen
+from trunkline.http.listen import Address, parse_listen
 
 
 @click.command(cls=OneLine)
@@ -36,27 +34,21 @@ def gateway(upstreams: tuple[str, ...], listen: str, ca_file: str | None) -> Non
     Clients name it as their http-proxy-host and http-proxy-port; their URLs stay as they are. An
     https upstream is reached by its http:// URL. See docs/gateway.md.
     """
+    from trunkline.svn.gateway.server import serve
+
     logging.basicConfig(format="trunkline: %(message)s", level=logging.WARNING)
     try:
-        asyncio.run(run(upstreams, listen, ca_file))
+        address = find_address(listen)
+        serve(upstreams, address.host, address.port, ca_file, click.echo)
     except SettingsError as error:
         fail(error.text)
     except OSError as error:
         fail(f"{listen}: {error.strerror}")
 
 
-async def run(urls: tuple[str, ...], listen: str, ca_file: str | None) -> None:
-    """Until a signal comes. Raises: SettingsError, OSError."""
-    from trunkline.svn.gateway.server import running
-    from trunkline.svn.gateway.upstream import Upstream
-
+def find_address(listen: str) -> Address:
+    """Raises: SettingsError."""
     address = parse_listen(listen)
     if not address.is_local or not address.host:
         raise SettingsError(f"--listen {listen}: a gateway listens on loopback only")
-    upstreams = [Upstream(url, ca_file) for url in urls]
-    stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with running(upstreams, address.host, address.port) as port:
-        click.echo(f"listening on http://{address.host}:{port}")
-        await stop.wait()
+    return address

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import signal
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from trunkline.svn.gateway.client import Client
@@ -26,6 +27,24 @@ async def running(upstreams: list[Upstream], host: str, port: int) -> AsyncItera
         server.close()
         await end(clients)
         gateway.close()
+
+
+def serve(
+    urls: tuple[str, ...], host: str, port: int, ca_file: str | None, say: Callable[[str], None]
+) -> None:
+    """Until a signal comes. Raises: SettingsError, OSError."""
+    asyncio.run(_serve([Upstream(url, ca_file) for url in urls], host, port, say))
+
+
+async def _serve(
+    upstreams: list[Upstream], host: str, port: int, say: Callable[[str], None]
+) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with running(upstreams, host, port) as bound:
+        say(f"listening on http://{f'[{host}]' if ':' in host else host}:{bound}")
+        await stop.wait()
 
 
 async def end(clients: set[Client]) -> None:
