@@ -58,6 +58,7 @@ class Upstream:
         self.repositories: dict[bytes, Repository] = {}  # by `me`
         self.writes = 0  # requests that may have changed something
         self._kept: list[Link] = []
+        self._warming: asyncio.Task[None] | None = None
         self._one_by_one_until = 0.0
         self._accepted: dict[bytes, float] = {}
         self._salt = os.urandom(16)
@@ -71,6 +72,8 @@ class Upstream:
 
     async def connect(self, fresh: bool = False) -> Link:
         """A kept connection or a new one. Raises: UpstreamLost."""
+        if self._warming is not None and not fresh:
+            await asyncio.wait([self._warming])
         while self._kept and not fresh:
             link = self._kept.pop()
             if link.is_usable:
@@ -86,6 +89,16 @@ class Upstream:
         sock = transport.get_extra_info("socket")
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         return link
+
+    def warm(self) -> None:
+        """The first connection, ahead of the first request."""
+        self._warming = asyncio.create_task(self._warm())
+
+    async def _warm(self) -> None:
+        try:
+            self.keep(await self.connect(fresh=True))
+        except UpstreamLost:
+            pass  # the first request will say so
 
     def keep(self, link: Link) -> None:
         """For another client, if it is of any use."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import signal
 
-from trunkline.svn.gateway.exchange import UpstreamLost
 from trunkline.svn.gateway.server import running
 from trunkline.svn.gateway.upstream import Upstream
 
@@ -19,7 +18,8 @@ def run_through(program: str, words: tuple[str, ...], servers: list[str]) -> int
 
 async def _run(program: str, words: tuple[str, ...], servers: list[str]) -> int:
     upstreams = [Upstream(server) for server in servers]
-    warming = [asyncio.create_task(warm(upstream)) for upstream in upstreams]
+    for upstream in upstreams:
+        upstream.warm()
     async with running(upstreams, HOST, 0) as port:
         process = await asyncio.create_subprocess_exec(
             program, *words, *proxy_options(port, upstreams)
@@ -28,22 +28,12 @@ async def _run(program: str, words: tuple[str, ...], servers: list[str]) -> int:
         for number in (signal.SIGINT, signal.SIGTERM):  # svn aborts its commit, then we end
             loop.add_signal_handler(number, send_signal, process, number)
         status = await process.wait()
-    for task in warming:
-        task.cancel()
     return status if status >= 0 else 128 - status
 
 
 def send_signal(process: asyncio.subprocess.Process, number: int) -> None:
     if number == signal.SIGTERM and process.returncode is None:
         process.send_signal(number)  # that of a terminal has reached it already
-
-
-async def warm(upstream: Upstream) -> None:
-    """The connection is made while `svn` starts."""
-    try:
-        upstream.keep(await upstream.connect(fresh=True))
-    except UpstreamLost:
-        pass
 
 
 def proxy_options(port: int, upstreams: list[Upstream]) -> list[str]:
