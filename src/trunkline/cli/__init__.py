@@ -7,8 +7,10 @@ import click
 from trunkline import __version__
 from trunkline.cli.bundle import bundle
 from trunkline.cli.check import check
+from trunkline.cli.gateway import gateway
 from trunkline.cli.serve import serve
 from trunkline.cli.spool import spool
+from trunkline.cli.svn import svn
 from trunkline.cli.token import token
 
 
@@ -20,6 +22,8 @@ def main() -> None:
 
 main.add_command(bundle)
 main.add_command(check)
+main.add_command(gateway)
 main.add_command(serve)
 main.add_command(spool)
+main.add_command(svn)
 main.add_command(token)

@@ -28,7 +28,7 @@ LoadModule dav_module modules/mod_dav.so
 LoadModule dav_svn_module modules/mod_dav_svn.so
 LoadModule authz_svn_module modules/mod_authz_svn.so
 Mutex file:{folder} default
-MaxKeepAliveRequests 0
+MaxKeepAliveRequests {requests}
 <Location /svn>
   DAV svn
   SVNParentPath {root}
@@ -49,14 +49,19 @@ def free_port() -> int:
 
 
 @contextmanager
-def apache(root: Path, folder: Path, more: str = "") -> Iterator[str]:
-    """Serves the repositories in `root`; the URL of that. Ended by its own pid."""
+def apache(root: Path, folder: Path, more: str = "", requests: int = 0) -> Iterator[str]:
+    """Serves the repositories in `root`; the URL of that. Ended by its own pid.
+
+    `requests` of one connection, 0 for any number.
+    """
     port = free_port()
     is_root = os.geteuid() == 0
     account = f"User {ACCOUNT}\nGroup {ACCOUNT}" if is_root else ""
     configuration = folder / "httpd.conf"
     configuration.write_text(
-        CONFIGURATION.format(folder=folder, port=port, root=root, account=account, more=more)
+        CONFIGURATION.format(
+            folder=folder, port=port, root=root, account=account, more=more, requests=requests
+        )
     )
     if is_root:
         subprocess.run(["chown", "-R", ACCOUNT, root, folder], check=True)

@@ -1,0 +1,58 @@
+"""A running gateway."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from trunkline.svn.gateway.client import Client
+from trunkline.svn.gateway.gateway import Gateway
+from trunkline.svn.gateway.upstream import Upstream
+
+END_SECONDS = 40  # for MERGEs that were sent, and for removals
+
+
+@asynccontextmanager
+async def running(upstreams: list[Upstream], host: str, port: int) -> AsyncIterator[int]:
+    """Its port. Raises: OSError where it can't listen."""
+    gateway = Gateway(upstreams)
+    clients: set[Client] = set()
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Client(gateway, clients), host, port)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        await end(clients)
+        gateway.close()
+
+
+def serve(
+    urls: tuple[str, ...], host: str, port: int, ca_file: str | None, say: Callable[[str], None]
+) -> None:
+    """Until a signal comes. Raises: SettingsError, OSError."""
+    asyncio.run(_serve([Upstream(url, ca_file) for url in urls], host, port, say))
+
+
+async def _serve(
+    upstreams: list[Upstream], host: str, port: int, say: Callable[[str], None]
+) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with running(upstreams, host, port) as bound:
+        say(f"listening on http://{f'[{host}]' if ':' in host else host}:{bound}")
+        await stop.wait()
+
+
+async def end(clients: set[Client]) -> None:
+    for client in clients:
+        client.close()
+    try:
+        async with asyncio.timeout(END_SECONDS):
+            while clients:
+                await asyncio.sleep(0.02)
+    except TimeoutError:
+        pass

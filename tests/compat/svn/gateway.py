@@ -1,0 +1,61 @@
+"""A gateway under test: the real program, in front of a stock Apache, behind a slow link."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+END_SECONDS = 30
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@dataclass(frozen=True)
+class Running:
+    port: int
+    process: subprocess.Popen[str]
+
+    @property
+    def options(self) -> str:
+        """For `svn`."""
+        proxy = {"host": "127.0.0.1", "port": self.port}
+        return " ".join(
+            f"--config-option servers:global:http-proxy-{key}={value}"
+            for key, value in proxy.items()
+        )
+
+    def cut(self) -> None:
+        """A slow link loses its connections."""
+        self.process.send_signal(signal.SIGUSR1)
+
+
+@contextmanager
+def program(*words: str) -> Iterator[Running]:
+    """Says its port at the end of its first line. Ended by its own pid."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", *words], stdout=subprocess.PIPE, text=True, cwd=ROOT
+    )
+    assert process.stdout is not None
+    try:
+        yield Running(int(process.stdout.readline().strip().rpartition(":")[2]), process)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=END_SECONDS)
+
+
+@contextmanager
+def gateway(upstream: str) -> Iterator[Running]:
+    words = ("gateway", "--upstream", upstream, "--listen", "127.0.0.1:0")
+    with program("trunkline", *words) as running:
+        yield running
+
+
+@contextmanager
+def slow_link(port: int, milliseconds: int) -> Iterator[Running]:
+    words = ("benchmarks.latency", str(port), "--ms", str(milliseconds))
+    with program(*words) as running:
+        yield running
