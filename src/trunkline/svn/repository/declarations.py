@@ -199,6 +199,14 @@ svn_error_t *svn_fs_generate_lock_token(const char **token, svn_fs_t *, apr_pool
 svn_error_t *svn_repos_open3(svn_repos_t **, const char *path, apr_hash_t *fs_config,
     apr_pool_t *, apr_pool_t *);
 svn_fs_t *svn_repos_fs(svn_repos_t *);
+typedef void (*svn_fs_warning_callback_t)(void *baton, svn_error_t *error);
+void svn_fs_set_warning_func(svn_fs_t *, svn_fs_warning_callback_t, void *baton);
+typedef svn_error_t *(*svn_error_malfunction_handler_t)(svn_boolean_t can_return,
+    const char *file, int line, const char *expression);
+svn_error_malfunction_handler_t svn_error_set_malfunction_handler(
+    svn_error_malfunction_handler_t);
+svn_error_t *svn_error_raise_on_malfunction(svn_boolean_t can_return, const char *file,
+    int line, const char *expression);
 svn_error_t *svn_repos_hooks_setenv(svn_repos_t *, const char *hooks_env, apr_pool_t *);
 svn_error_t *svn_repos_remember_client_capabilities(svn_repos_t *, const apr_array_header_t *);
 svn_error_t *svn_repos_has_capability(svn_repos_t *, svn_boolean_t *, const char *,

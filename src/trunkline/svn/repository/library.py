@@ -7,6 +7,7 @@ compiled. Why not subvertpy's own interface: docs/notes/libsvn.md.
 from __future__ import annotations
 
 import importlib
+import logging
 import threading
 from collections.abc import Callable
 from functools import cache, wraps
@@ -19,6 +20,8 @@ from trunkline.svn.repository.declarations import DECLARATIONS
 from trunkline.svn.repository.error import CANCELLED, SvnError
 
 CACHE_BYTES = 32 * 1024 * 1024  # of each worker, for all repositories
+
+log = logging.getLogger(__name__)
 
 ffi: Any = cffi.FFI()
 _raised = threading.local()
@@ -60,6 +63,8 @@ def load() -> Any:
     settings.file_handle_count = 16
     found.svn_cache_config_set(settings)
     _check(found, found.svn_fs_initialize(pool))
+    # Else what libsvn finds impossible ends the process.
+    found.svn_error_set_malfunction_handler(found.svn_error_raise_on_malfunction)
     return found
 
 
@@ -123,6 +128,20 @@ def callback(signature: str) -> Callable[[Callable[..., None]], Any]:
         return ffi.callback(signature, guarded)
 
     return decorate
+
+
+@cache
+def warning_callback() -> Any:
+    """For what goes wrong beside an operation that goes on, such as a cache of representations
+    that two processes create at once. Without it, libsvn ends the process.
+    """
+    declare()
+
+    @ffi.callback("void(void *, svn_error_t *)")  # type: ignore[untyped-decorator]
+    def warn(_: Any, error: Any) -> None:
+        log.warning("libsvn: %s", read_error(lib, error))
+
+    return warn
 
 
 class Pool:

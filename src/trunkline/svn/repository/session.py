@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any
 
 from trunkline.svn.repository.authz import Authz, Right
-from trunkline.svn.repository.library import Pool, callback, check, ffi, lib
+from trunkline.svn.repository.library import Pool, callback, check, ffi, lib, warning_callback
 from trunkline.svn.repository.values import new_text, text, text_array
 
 ROOTS_KEPT = 8  # of a session; each holds what was read of its revision's folders
@@ -38,6 +38,7 @@ class Session:
             self.repos = out[0]
             check(lib.svn_repos_hooks_setenv(self.repos, ffi.NULL, self.pool.handle))
             self.fs = lib.svn_repos_fs(self.repos)
+            lib.svn_fs_set_warning_func(self.fs, warning_callback(), ffi.NULL)
             uuid = ffi.new("const char **")
             check(lib.svn_fs_get_uuid(self.fs, uuid, self.pool.handle))
         except BaseException:
