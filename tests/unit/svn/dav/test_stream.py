@@ -101,6 +101,18 @@ def test_a_commit_in_one_post(core: Core) -> None:
     assert is_clean(core)
 
 
+def test_a_warning_of_libsvn_ends_nothing(core: Core, caplog: pytest.LogCaptureFixture) -> None:
+    """By default it ends the process: two that create one rep-cache at once did so."""
+    cache = core.disk / "db" / "rep-cache.db"
+    cache.unlink(missing_ok=True)
+    cache.mkdir()
+    got, answer = post(core, stream(put(b"/f", b"text of a new file\n")))
+    assert got.status == 200, answer
+    cache.rmdir()
+    assert "rep-cache" in caplog.text
+    assert is_clean(core)
+
+
 # -- what can't be
 
 REFUSED = [
