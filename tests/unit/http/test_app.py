@@ -15,7 +15,7 @@ from tests.unit.http.conftest import BIG_FILE, commit, head, new, run
 from tests.unit.http.driving import Client, Reply, ask, busy, get, make_app, post
 
 from trunkline import __version__
-from trunkline.config.settings import Limits, Log, Server, Settings
+from trunkline.config.settings import Limits, Log, Server, Settings, Spool
 from trunkline.hg.wire.request import Request
 from trunkline.http.app import ATTEND_SECONDS, App
 from trunkline.http.door import States, announces_push
@@ -591,7 +591,8 @@ def test_send_idle_limit(made: Path, tmp_path: Path) -> None:
 
 
 def test_stream_is_sent_in_large_pieces(made: Path) -> None:
-    app = make_app(made / "big", config=["server.compressionengines=none"])
+    none = ["server.compressionengines=none"]
+    app = make_app(made / "big", config=none, spool=Spool(bytes=0))
     target = "/" + getbundle(made / "big")
     reply = get(app, target, (b"x-hgproto-1", b"0.2 comp=none"))
     assert reply.is_whole
