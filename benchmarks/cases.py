@@ -17,13 +17,12 @@ from benchmarks.dataset import ENVIRONMENT
 from benchmarks.loads import clone_side_by_side, full_link, read_side_by_side, slow_readers
 from benchmarks.process import Server, bin_path
 from benchmarks.reader import Connection, argument_headers, getbundle
+from benchmarks.rounds import Figures
 
 NULL = "0" * 40
 NO_OP_SECONDS = 4.0
 PAUSE_SECONDS = 2.0  # between two pushes
 STOCK_READERS = 3  # of a storm
-
-Figures = dict[str, float]
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from statistics import median
 from benchmarks.dataset import ENVIRONMENT
 from benchmarks.process import Server, bin_path
 from benchmarks.reader import Connection, argument_headers
+from benchmarks.rounds import Figures
 
 MBIT = 1_000_000 / 8  # bytes
 SLOW_BYTES_PER_SECOND = 10_000
@@ -25,8 +26,6 @@ LATENCY_REQUESTS = 300
 GIGABIT = 125_000_000  # bytes a second
 GIGABIT_SECONDS = 5.0
 PIECE = 256 * 1024  # bytes that a reader takes before it looks at the clock
-
-Figures = dict[str, float]
 
 
 def read_side_by_side(server: Server, count: int, headers: dict[str, str]) -> Figures:

@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import os
-import platform
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from statistics import median
-from typing import TypedDict
 
 import click
 
 from benchmarks import process, sameness
-from benchmarks.cases import CASES, Case, Figures, Repository
+from benchmarks.cases import CASES, Case, Repository
 from benchmarks.dataset import build, run_hg, without_newest
 from benchmarks.reader import Connection
-
-PEERS = ("stock", "trunkline")
-
-
-class Round(TypedDict):
-    case: str
-    peer: str
-    figures: Figures
+from benchmarks.rounds import Figures, Round, save, show, show_head, take_turns
 
 
 def read_repository(path: Path) -> Repository:
@@ -78,51 +65,6 @@ def warm(server: process.Server) -> None:
         connection.close()
 
 
-def machine() -> dict[str, str | int]:
-    model = next(
-        (
-            line.partition(":")[2].strip()
-            for line in Path("/proc/cpuinfo").read_text().splitlines()
-            if line.startswith("model name")
-        ),
-        platform.machine(),
-    )
-    return {
-        "cpu": model,
-        "cores": len(os.sched_getaffinity(0)),
-        "kernel": platform.release(),
-        "python": platform.python_version(),
-    }
-
-
-def save(path: Path, rounds: list[Round], dataset: str, about: dict[str, int]) -> None:
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
-    ).stdout.strip()
-    document = {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": commit,
-        "versions": {name: version(name) for name in ("trunkline", "mercurial", "granian")},
-        "machine": machine(),
-        "dataset": {"name": dataset, **about},
-        "rounds": rounds,
-    }
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(document, indent=1) + "\n")
-
-
-def show(case: Case, rounds: list[Round]) -> None:
-    """One line a figure: both medians and their ratio."""
-    mine = [entry for entry in rounds if entry["case"] == case.name]
-    for name in mine[0]["figures"]:
-        stock, ours = (
-            median(entry["figures"][name] for entry in mine if entry["peer"] == peer)
-            for peer in PEERS
-        )
-        ratio = f"{ours / stock:8.3f}x" if stock else "        -"
-        click.echo(f"{case.title:34} {name:18} {stock:16,.3f} {ours:16,.3f} {ratio}")
-
-
 @click.command()
 @click.option("--dataset", default="large", show_default=True)
 @click.option("--folder", type=click.Path(path_type=Path), default=Path(".cache/bench"))
@@ -140,16 +82,15 @@ def main(
     }
     sameness.check(repositories[dataset])
     kept: list[Round] = []
-    click.echo(f"{'case':34} {'figure (median)':18} {'hg serve':>16} {'trunkline':>16}    ratio")
+    show_head("hg serve")
     for case in cases:
         repository = repositories[case.dataset or dataset]
-        for number in range(rounds):
-            for peer in PEERS if number % 2 == 0 else PEERS[::-1]:
-                figures = measure(case, peer, repository)
-                kept.append({"case": case.name, "peer": peer, "figures": figures})
-        show(case, kept)
+        found = take_turns(case.name, rounds, partial(measure, case, repository=repository))
+        kept += found
+        show(case.title, found)
         if target:
-            save(target, kept, dataset, {"changesets": repositories[dataset].changesets})
+            about = {"name": dataset, "changesets": repositories[dataset].changesets}
+            save(target, kept, {"mercurial": version("mercurial")}, dataset=about)
 
 
 if __name__ == "__main__":

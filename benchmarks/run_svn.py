@@ -4,20 +4,17 @@ kept as JSON.
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import tempfile
-from datetime import UTC, datetime
-from importlib.metadata import version
+from functools import partial
 from pathlib import Path
-from statistics import median
 
 import click
 
 from benchmarks import svn_servers
-from benchmarks.run import PEERS, Round, machine
-from benchmarks.svn_cases import CASES, WRITTEN, Case, Figures, scratch_folder, svn, throw_away
+from benchmarks.rounds import Figures, Round, save, show, show_head, take_turns
+from benchmarks.svn_cases import CASES, WRITTEN, Case, scratch_folder, svn, throw_away
 from benchmarks.svn_dataset import build
 
 WARM = (("info",), ("log", "-v", "-l1"), ("list",))
@@ -44,36 +41,11 @@ def stock_version(command: list[str]) -> str:
     return match[0] if match else ""
 
 
-def save(path: Path, rounds: list[Round]) -> None:
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
-    ).stdout.strip()
-    document = {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": commit,
-        "versions": {
-            "trunkline": version("trunkline"),
-            "subversion": stock_version(["svn", "--version", "--quiet"]),
-            "apache": stock_version(["apache2", "-v"]),
-            "granian": version("granian"),
-        },
-        "machine": machine(),
-        "rounds": rounds,
+def versions() -> dict[str, str]:
+    return {
+        "subversion": stock_version(["svn", "--version", "--quiet"]),
+        "apache": stock_version(["apache2", "-v"]),
     }
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(document, indent=1) + "\n")
-
-
-def show(case: Case, rounds: list[Round]) -> None:
-    """One line a figure: both medians and their ratio."""
-    mine = [entry for entry in rounds if entry["case"] == case.name]
-    for name in mine[0]["figures"]:
-        stock, ours = (
-            median(entry["figures"][name] for entry in mine if entry["peer"] == peer)
-            for peer in PEERS
-        )
-        ratio = f"{ours / stock:8.3f}x" if stock else "        -"
-        click.echo(f"{case.title:36} {name:18} {stock:16,.3f} {ours:16,.3f} {ratio}")
 
 
 @click.command()
@@ -84,17 +56,16 @@ def show(case: Case, rounds: list[Round]) -> None:
 def main(folder: Path, rounds: int, names: tuple[str, ...], target: Path | None) -> None:
     """Measure Trunkline against the stock server, by turns, and keep every round."""
     kept: list[Round] = []
-    click.echo(f"{'case':36} {'figure (median)':18} {'mod_dav_svn':>16} {'trunkline':>16}    ratio")
+    show_head("mod_dav_svn")
     with tempfile.TemporaryDirectory(prefix="trunkline-bench-", dir=WRITTEN) as copies:
         for case in [CASES[name] for name in names or CASES]:
             repository = build(case.dataset, folder)
-            for number in range(rounds):
-                for peer in PEERS if number % 2 == 0 else PEERS[::-1]:
-                    figures = measure(case, peer, repository, Path(copies))
-                    kept.append({"case": case.name, "peer": peer, "figures": figures})
-            show(case, kept)
+            measured = partial(measure, case, repository=repository, copies=Path(copies))
+            found = take_turns(case.name, rounds, measured)
+            kept += found
+            show(case.title, found)
             if target:
-                save(target, kept)
+                save(target, kept, versions())
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
 
 from benchmarks.process import Server
+from benchmarks.rounds import Figures
 
-Figures = dict[str, float]
 CLIENTS = 8
 IN_A_ROW = 3
 BLOCK = 1 << 20
