@@ -168,7 +168,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
             "41 bytes for each head of theirs and of the repository's.",
             ge=8 * KiB,
         ),
-    ] = 256 * KiB
+    ] = 176 * KiB
     head_seconds: Annotated[
         int,
         unit(
