@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.compat import nginx
 from tests.compat.hg import INSTALLED
 from tests.compat.pushing import said
 from tests.compat.serving import serving
@@ -28,22 +29,6 @@ BIG = bytes(range(256)) * 400
 IS_ROOT = os.geteuid() == 0
 START_SECONDS = 30
 
-NGINX = """\
-daemon off;
-{user}
-pid {folder}/pid;
-error_log {folder}/error.log;
-events {{}}
-http {{
-    access_log off;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
-    {text}
-}}
-"""
 APACHE = """\
 ServerRoot /usr/lib/apache2
 ServerName localhost
@@ -107,7 +92,7 @@ PROXIES = (
     Proxy(
         "nginx",
         "nginx",
-        NGINX,
+        nginx.AROUND,
         nginx_text,
         "listen 443",
         lambda file: ["-p", str(file.parent), "-c", str(file)],

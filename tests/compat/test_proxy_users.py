@@ -15,40 +15,29 @@ from pathlib import Path
 
 import pytest
 from tests.compat.hg import Hg
+from tests.compat.nginx import AROUND
 from tests.compat.serving import Serve
 from tests.compat.sources import Source
+from tests.compat.svn.apache import free_port
 from tests.compat.test_access import PASSWORDS, auth, change, clone, push, tip
 
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
-CONFIGURATION = """\
-daemon off;
-{user}
-pid {folder}/pid;
-error_log {folder}/error.log;
-events {{}}
-http {{
-    access_log off;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
-    server {{
-        listen 127.0.0.1:{port};
-        location / {{
-            proxy_pass {url};
-            proxy_http_version 1.1;
-            proxy_set_header Connection "";
-            proxy_set_header Host $http_host;
-            proxy_set_header X-Forwarded-For $remote_addr;
-            proxy_set_header X-Forwarded-Proto https;
-            proxy_buffering off;
-            proxy_request_buffering off;
-            client_max_body_size 0;
-            {login}
-            proxy_set_header Authorization "";
-            proxy_set_header X-Remote-User $remote_user;
-        }}
+SERVER = """\
+server {{
+    listen 127.0.0.1:{port};
+    location / {{
+        proxy_pass {url};
+        proxy_http_version 1.1;
+        proxy_set_header Connection "";
+        proxy_set_header Host $http_host;
+        proxy_set_header X-Forwarded-For $remote_addr;
+        proxy_set_header X-Forwarded-Proto https;
+        proxy_buffering off;
+        proxy_request_buffering off;
+        client_max_body_size 0;
+        {login}
+        proxy_set_header Authorization "";
+        proxy_set_header X-Remote-User $remote_user;
     }}
 }}
 """
@@ -72,13 +61,6 @@ def password_line(login: tuple[str, str]) -> str:
     return f"{user}:{{SHA}}{b64encode(sha1(password.encode()).digest()).decode()}\n"
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 @pytest.fixture
 def stack() -> Iterator[ExitStack]:
     with ExitStack() as one:
@@ -93,7 +75,8 @@ def start_nginx(stack: ExitStack, folder: Path, url: str, login: str) -> str:
     (folder / "users").write_text("".join(map(password_line, PASSWORDS.items())))
     login = login.format(folder=folder)
     user = "user root;" if os.geteuid() == 0 else ""  # else it can't read what is root's
-    text = CONFIGURATION.format(user=user, folder=folder, port=port, url=url, login=login)
+    server = SERVER.format(port=port, url=url, login=login)
+    text = AROUND.format(user=user, folder=folder, text=server)
     (folder / "nginx.conf").write_text(text)
     command = [NGINX, "-p", str(folder), "-c", str(folder / "nginx.conf")]
     nginx = subprocess.Popen(command, stderr=subprocess.DEVNULL)

@@ -14,6 +14,7 @@ from trunkline.svn.dav.failure import Bare
 from trunkline.svn.dav.names import XML_TYPE
 from trunkline.svn.dav.pushed import Output, Pushed
 from trunkline.svn.dav.request import Answer, Request
+from trunkline.svn.dav.svndiff import accepted_version
 from trunkline.svn.dav.url import Resource, parse_resource
 from trunkline.svn.dav.xml_in import Element, parse
 from trunkline.svn.repository.authz import Right
@@ -109,6 +110,11 @@ class Exchange:
     def push(self, produce: Callable[[Output], None]) -> Stream:
         pushed = Pushed(produce)
         return self.stream(pushed, pushed.close)
+
+    def svndiff_version(self) -> int | None:
+        """Of the deltas in the answer; None where the client takes none."""
+        accepted = self.request.header(b"accept-encoding")
+        return accepted_version(accepted, self.served.compression)
 
     def push_xml(self, produce: Callable[[Output], None]) -> Answer:
         return Answer(200, [(b"content-type", XML_TYPE)], self.push(produce))

@@ -17,7 +17,7 @@ from trunkline.svn.dav.names import SVNDIFF_TYPE
 from trunkline.svn.dav.properties import etag
 from trunkline.svn.dav.pushed import Output
 from trunkline.svn.dav.request import Answer
-from trunkline.svn.dav.svndiff import PlainWriter, accepted_version
+from trunkline.svn.dav.svndiff import PlainWriter
 from trunkline.svn.dav.url import Resource, join, quote, resource_of_url
 from trunkline.svn.repository import error as codes
 from trunkline.svn.repository.authz import Right
@@ -148,7 +148,7 @@ def svndiff_of(exchange: Exchange, node: Node, headers: Headers) -> Answer | Non
     """The difference to what the client has (`X-SVN-VR-Base`), where both sides can."""
     request = exchange.request
     base_url = request.header(b"x-svn-vr-base")
-    version = accepted_version(request.header(b"accept-encoding"), exchange.served.compression)
+    version = exchange.svndiff_version()
     if not base_url or version is None:
         return None
     try:

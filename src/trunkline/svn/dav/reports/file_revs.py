@@ -9,7 +9,7 @@ from trunkline.svn.dav.names import XML_HEAD
 from trunkline.svn.dav.pushed import Output
 from trunkline.svn.dav.reports.arguments import path_in, revision
 from trunkline.svn.dav.request import Answer
-from trunkline.svn.dav.svndiff import Base64Writer, accepted_version
+from trunkline.svn.dav.svndiff import Base64Writer
 from trunkline.svn.dav.xml_in import Element
 from trunkline.svn.dav.xml_out import escape, is_safe, quote_attr
 from trunkline.svn.repository.editor import SvndiffWriter
@@ -21,8 +21,7 @@ def file_revs(exchange: Exchange, root: Element) -> Answer:
     start, end = revision(root, "start-revision"), revision(root, "end-revision")
     with_merged = root.child("include-merged-revisions") is not None
     level = exchange.served.compression
-    accepted = exchange.request.header(b"accept-encoding")
-    version = accepted_version(accepted, level) or 0
+    version = exchange.svndiff_version() or 0
 
     def produce(output: Output) -> None:
         writer = Writer(output, version, level)

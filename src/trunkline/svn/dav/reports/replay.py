@@ -14,7 +14,7 @@ from trunkline.svn.dav.pushed import Output
 from trunkline.svn.dav.reports.arguments import own_path, revision
 from trunkline.svn.dav.reports.update import check_revision
 from trunkline.svn.dav.request import Answer
-from trunkline.svn.dav.svndiff import Base64Writer, accepted_version
+from trunkline.svn.dav.svndiff import Base64Writer
 from trunkline.svn.dav.url import join
 from trunkline.svn.dav.xml_in import Element
 from trunkline.svn.dav.xml_out import quote_attr
@@ -34,8 +34,7 @@ def replay_report(exchange: Exchange, root: Element) -> Answer:
     base = join(own_path(exchange), (root.child_text("include-path", b"") or b"").strip(b"/"))
     with_deltas = (root.child_text("send-deltas", b"0") or b"0") != b"0"
     level = exchange.served.compression
-    accepted = exchange.request.header(b"accept-encoding")
-    version = accepted_version(accepted, level) or 0
+    version = exchange.svndiff_version() or 0
 
     def produce(output: Output) -> None:
         writer = Writer(output, version, level)

@@ -16,7 +16,7 @@ from trunkline.svn.dav.exchange import Exchange
 from trunkline.svn.dav.names import XML_HEAD
 from trunkline.svn.dav.pushed import Output
 from trunkline.svn.dav.request import Answer
-from trunkline.svn.dav.svndiff import Base64Writer, accepted_version
+from trunkline.svn.dav.svndiff import Base64Writer
 from trunkline.svn.dav.url import join, relative, resource_of_url, versioned
 from trunkline.svn.dav.xml_in import Element, Parser
 from trunkline.svn.dav.xml_out import escape, is_safe, quote_attr
@@ -150,11 +150,10 @@ class Reader:
         if sends_all and gets_all and exchange.served.bulk == b"Prefer":
             top = join(wish.anchor, wish.target) if wish.other is None else wish.other
             sends_all = usual_size(exchange.session, wish.revision, top) < LARGE
-        accepted = exchange.request.header(b"accept-encoding")
         return Manner(
             send_all=sends_all,
             inline_props=self._head.get("include-props", NO) != NO,
-            version=accepted_version(accepted, exchange.served.compression) or 0,
+            version=exchange.svndiff_version() or 0,
             level=exchange.served.compression,
             word=b"rvr" if exchange.resource.kind == "me" else b"ver",
         )
