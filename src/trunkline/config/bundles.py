@@ -7,10 +7,8 @@ from typing import Annotated, Literal
 
 from msgspec import Struct, field
 
-from trunkline.config.fields import unit, words
+from trunkline.config.fields import GiB, MiB, unit, words
 
-MiB = 1024 * 1024
-GiB = 1024 * MiB
 DAY = 24 * 3600  # seconds
 
 URL = re.compile(r"https?://[^\s?#]+", re.ASCII)

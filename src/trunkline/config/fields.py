@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from msgspec import Meta
 
+KiB = 1024  # bytes
+MiB = 1024 * KiB
+GiB = 1024 * MiB
+
 
 def unit(name: str, text: str, ge: int = 0, le: int | None = None) -> Meta:
     return Meta(ge=ge, le=le, description=text, extra={"unit": name})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trunkline.config.settings import Limits
+from trunkline.config.limits import Limits
 from trunkline.errors import PeerError
 from trunkline.hg.wire.request import post_arguments_length
 from trunkline.http.body import RequestBody, announced_length

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from ipaddress import IPv6Address, ip_address
 
-from trunkline.config.settings import Limits
+from trunkline.config.limits import Limits
 from trunkline.errors import PeerError
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from trunkline.config.hg import Hg
 from trunkline.config.networks import Networks
-from trunkline.config.settings import Hg
 from trunkline.http.forwarded import forwarded_address
 from trunkline.http.visit import Visit
 

@@ -26,7 +26,8 @@ from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server import Server as GranianServer
 
-from trunkline.config.settings import Limits, Settings
+from trunkline.config.limits import Limits
+from trunkline.config.settings import Settings
 from trunkline.hg.stock.bridge import interrupt_shared_pool
 from trunkline.http.interrupt import Interrupt
 from trunkline.http.listen import Address, Claim, is_reachable

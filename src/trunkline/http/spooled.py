@@ -10,7 +10,7 @@ from collections import OrderedDict
 from contextlib import ExitStack
 from functools import partial
 
-from trunkline.config.settings import Spool
+from trunkline.config.spool import Spool
 from trunkline.errors import ClientGone, PeerError, StoreError
 from trunkline.http.body import RequestBody
 from trunkline.http.follow import Followed, Following

@@ -9,7 +9,8 @@ from threading import Lock
 
 from trunkline.access.identity import Identity
 from trunkline.access.judge import READ, UNAUTHORIZED, Asked, Refusal
-from trunkline.config.settings import Settings, Subversion
+from trunkline.config.settings import Settings
+from trunkline.config.subversion import Subversion
 from trunkline.errors import PeerError
 from trunkline.http.errand import Errand
 from trunkline.http.failure import NotThere, explain_to_svn, speaks_dav

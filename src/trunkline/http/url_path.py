@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from urllib.parse import unquote_to_bytes
 
-from trunkline.config.settings import Limits
+from trunkline.config.limits import Limits
 from trunkline.errors import PeerError
 
 NOT_FOUND = "not found"

@@ -13,7 +13,8 @@ from granian.constants import Interfaces
 from granian.server import Server
 
 from trunkline.access.identity import Identity
-from trunkline.config.settings import Settings, Subversion
+from trunkline.config.settings import Settings
+from trunkline.config.subversion import Subversion
 from trunkline.hg.wire.answer import Answer
 from trunkline.http.access_log import Line
 from trunkline.http.app import App, throw_away

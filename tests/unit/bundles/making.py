@@ -10,7 +10,8 @@ from tests.unit.http.conftest import commit, new, run
 
 from trunkline.bundles.refresh import Refresh, Subject
 from trunkline.config.bundles import Bundles
-from trunkline.config.settings import Log, Settings, Spool
+from trunkline.config.settings import Log, Settings
+from trunkline.config.spool import Spool
 from trunkline.hg.stock.configuration import read_config
 from trunkline.hg.store.repository import Repository
 from trunkline.hg.wire.shelf import Edition, Listing, Shelf, repository_id

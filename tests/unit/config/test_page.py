@@ -4,16 +4,10 @@ import msgspec
 from tests.compat.hg import ROOT
 
 from trunkline.config.auth import Auth, Rule, Tls
+from trunkline.config.limits import Limits
 from trunkline.config.page import render
-from trunkline.config.settings import (
-    Index,
-    Limits,
-    Log,
-    Server,
-    Settings,
-    Spool,
-    parse_settings,
-)
+from trunkline.config.settings import Index, Log, Server, Settings, parse_settings
+from trunkline.config.spool import Spool
 
 
 def test_docs_show_the_table_as_it_is() -> None:

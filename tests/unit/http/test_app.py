@@ -15,7 +15,9 @@ from tests.unit.http.conftest import BIG_FILE, commit, head, new, run
 from tests.unit.http.driving import Client, Reply, ask, busy, get, make_app, post
 
 from trunkline import __version__
-from trunkline.config.settings import Limits, Log, Server, Settings, Spool
+from trunkline.config.limits import Limits
+from trunkline.config.settings import Log, Server, Settings
+from trunkline.config.spool import Spool
 from trunkline.hg.wire.request import Request
 from trunkline.http.app import ATTEND_SECONDS, App
 from trunkline.http.door import States, announces_push

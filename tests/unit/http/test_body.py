@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import pytest
 
-from trunkline.config.settings import Limits
+from trunkline.config.limits import Limits
 from trunkline.errors import ClientGone, PeerError
 from trunkline.http.body import PIECE_BYTES, SMALL_PIECES, Message, RequestBody, announced_length
 from trunkline.http.limits import ArgumentBytes, Held

@@ -4,7 +4,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from trunkline.config.settings import Limits
+from trunkline.config.limits import Limits
 from trunkline.errors import PeerError
 from trunkline.http.limits import ArgumentBytes, Guests, group
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.unit.http.test_visit import scope
 
-from trunkline.config.settings import Hg
+from trunkline.config.hg import Hg
 from trunkline.http.near import near_clients
 from trunkline.http.visit import Visit, read_visit
 

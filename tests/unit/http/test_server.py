@@ -26,7 +26,8 @@ from tests.unit.http.conftest import BIG_FILE, commit, head, new
 from tests.unit.http.test_app import copy, getbundle
 from tests.unit.liveness import is_alive
 
-from trunkline.config.settings import Limits, Server
+from trunkline.config.limits import Limits
+from trunkline.config.settings import Server
 from trunkline.http.server import FILES_RESERVE, LEAST_CONNECTIONS, LOGGING, UtcFormatter
 
 SECONDS = 60
@@ -332,7 +333,7 @@ def test_silent_connections_keep_nobody_out(made: Path, tmp_path: Path, start: S
 )
 def test_connections_are_bounded_by_open_files(soft: int, hard: int, expected: str) -> None:
     program = (
-        "import resource as r; from trunkline.config.settings import Limits; "
+        "import resource as r; from trunkline.config.limits import Limits; "
         "from trunkline.http.server import connections; "
         f"r.setrlimit(r.RLIMIT_NOFILE, ({soft}, {hard})); "
         "print(connections(Limits()), r.getrlimit(r.RLIMIT_NOFILE)[0])"

@@ -29,7 +29,8 @@ from tests.unit.http.gated import BREAKING, GATE, MAKER
 from tests.unit.http.test_app import getbundle
 from tests.unit.http.test_server import children, connect, read_all, request
 
-from trunkline.config.settings import Server, Spool
+from trunkline.config.settings import Server
+from trunkline.config.spool import Spool
 from trunkline.http.app import App
 from trunkline.http.blocks import READ_SIZE
 from trunkline.http.follow import SLOW_SIZE, piece_size

@@ -15,7 +15,8 @@ from tests.unit.http.test_access import ALICE, BOB, HTML, PASSWORDS, Header, bas
 from trunkline.access.token_file import change_tokens
 from trunkline.access.tokens import Tokens, make_token
 from trunkline.config.auth import Auth, Rule
-from trunkline.config.settings import Log, Server, Settings, Subversion
+from trunkline.config.settings import Log, Server, Settings
+from trunkline.config.subversion import Subversion
 from trunkline.http.app import HIDING_SECONDS, App
 
 RULES = [

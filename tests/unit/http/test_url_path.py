@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from trunkline.config.settings import Limits
+from trunkline.config.limits import Limits
 from trunkline.errors import PeerError
 from trunkline.http.url_path import parse_path
 
