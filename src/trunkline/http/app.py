@@ -24,24 +24,22 @@ from trunkline.hg.wire.answer import Answer
 from trunkline.http.access_log import AccessLog, Line
 from trunkline.http.blocks import Pieces, read_span
 from trunkline.http.body import Receive, RequestBody, Send
-from trunkline.http.dav import Dav, converted
-from trunkline.http.door import Bridged, Door, States
+from trunkline.http.crew import Crew
+from trunkline.http.dav import converted
+from trunkline.http.door import Bridged, Door
 from trunkline.http.errand import NOWHERE, Errand
 from trunkline.http.failure import NotThere, explain, explain_to_svn, for_people, log_broken
 from trunkline.http.follow import Following, send_file
-from trunkline.http.fresh import Fresh
 from trunkline.http.incoming import read_arguments, read_message, read_push_arguments
 from trunkline.http.limits import ArgumentBytes, Guests, Held
 from trunkline.http.made import Made, close_quietly
 from trunkline.http.own_url import HTTP_1_0
-from trunkline.http.reception import UNAUTHORIZED, Reception, challenge
+from trunkline.http.reception import UNAUTHORIZED, challenge
 from trunkline.http.reset import reset_when_closed
 from trunkline.http.roots import Roots
 from trunkline.http.send import Begun, BrokenReply, Sent, send_stream, send_whole
-from trunkline.http.spooled import Spooled
-from trunkline.http.threads import Lane, Threads
+from trunkline.http.threads import Lane
 from trunkline.http.visit import Scope, Visit, describe, read_visit
-from trunkline.http.whole_files import WholeFiles
 from trunkline.reply import Bytes, Span, Stream
 from trunkline.work import Work
 
@@ -72,21 +70,13 @@ class App:
         """
         self._settings = settings
         self._access = Current(settings, settings_file)
-        self._reception: Reception | None = None
         self._ready = ready
         self._door = Door(settings, roots)
         self._guests = Guests(settings.limits)
         self._argument_bytes = ArgumentBytes(settings.limits)
         self._log = AccessLog(settings.log.access, settings.log.format, log_turn)
         self._proxies = Networks(settings.server.trusted_proxies, "trusted_proxies")
-        self._fresh: States | None = None
-        self._threads: Threads | None = None
-        self._bridge_threads: Threads | None = None
-        self._push_threads: Threads | None = None
-        self._page_threads: Threads | None = None
-        self._dav: Dav | None = None
-        self._spooled: Spooled | None = None
-        self._files: WholeFiles | None = None
+        self._crew: Crew | None = None
         self._pushes = 0
         self._running: dict[int, tuple[Line, float]] = {}  # and when it began
         self._streams: dict[int, Sent] = {}  # by the same key
@@ -110,20 +100,16 @@ class App:
             if kind == "lifespan.shutdown":
                 return
 
+    @property
+    def crew(self) -> Crew:
+        """Once it is open."""
+        assert self._crew is not None
+        return self._crew
+
     def open(self) -> None:
         """In the event loop that is going to serve."""
-        server = self._settings.server
-        self._fresh = Fresh()
-        share = self._settings.limits.threads_per_address
-        self._threads = Threads(server.threads, "reply", share)
-        self._bridge_threads = Threads(server.bridge_threads, "bridge", share)
-        self._push_threads = Threads(server.push_threads, "push")
-        self._page_threads = Threads(server.page_threads, "page")
-        self._reception = Reception()
-        self._dav = Dav(self._settings, self._door.subversion, self._threads, self._push_threads)
-        self._spooled = Spooled(self._settings.spool)
-        self._files = WholeFiles(self._door.shelf_folder)
-        self._threads.run(self._door.warm)
+        self._crew = Crew(self._settings, self._door)
+        self._crew.threads.run(self._door.warm)
         if self._ready is not None:
             self._ready()
 
@@ -147,12 +133,8 @@ class App:
         self._log.close()
 
     def close_threads(self) -> None:
-        kinds = (self._threads, self._bridge_threads, self._push_threads, self._page_threads)
-        for threads in (*kinds, self._reception, self._files):
-            if threads is not None:
-                threads.close()
-        if self._spooled is not None:
-            self._spooled.close()
+        if self._crew is not None:
+            self._crew.close()
         self._door.close()
 
     # -- one request
@@ -234,11 +216,10 @@ class App:
         """None: it goes the way of what is for no Subversion repository. Raises: PeerError,
         ClientGone.
         """
-        assert self._dav is not None
         limits = self._settings.limits
         try:
             await self._greet(errand, guest, line)
-            made = await self._dav.make(errand, body, guest)
+            made = await self.crew.dav.make(errand, body, guest)
         except ClientGone:
             raise
         except PeerError:
@@ -256,8 +237,7 @@ class App:
         """Who it is of. Raises: PeerError."""
         if errand.is_greeted:
             return
-        assert self._reception is not None
-        errand.who = await self._reception.identify(errand.visit, guest, errand.standing)
+        errand.who = await self.crew.reception.identify(errand.visit, guest, errand.standing)
         errand.is_greeted = True
         line.user = errand.who.user
 
@@ -274,8 +254,7 @@ class App:
         arguments = await read(visit, body, self._settings.limits, held)
         errand.arguments = arguments
         if self._door.is_quick(visit, way, arguments):
-            assert self._fresh is not None
-            answer = self._door.quick_answer(errand, self._fresh)
+            answer = self._door.quick_answer(errand, self.crew.fresh)
             if answer is not None:
                 return Made(answer)
         made = await self._answer(errand, body, guest)
@@ -284,32 +263,27 @@ class App:
     async def _answer(self, errand: Errand, body: RequestBody, guest: str) -> Made:
         """Raises: ClientGone."""
         way = errand.way
-        assert self._page_threads is not None
         if way.is_page:
-            return await attend(self._page_threads.lane(guest), body, self._work, errand)
+            return await attend(self.crew.page_threads.lane(guest), body, self._work, errand)
         if not (way.is_push or self._door.is_bridged(way)):
-            assert self._threads is not None
             with contextlib.suppress(Bridged):
-                return await attend(self._threads.lane(guest), body, self._work, errand)
-        assert self._bridge_threads is not None
+                return await attend(self.crew.threads.lane(guest), body, self._work, errand)
         errand.may_wait = True
-        return await attend(self._bridge_threads.lane(guest), body, self._work, errand)
+        return await attend(self.crew.bridge_threads.lane(guest), body, self._work, errand)
 
     async def _from_spool(self, made: Made, errand: Errand, body: RequestBody) -> Made:
         """Of a file, or a stream that wasn't begun. Raises: ClientGone, PeerError, StoreError."""
         stream = made.answer.body
         if isinstance(stream, Span) and not is_head_alone(errand, made.answer):
-            assert self._files is not None
-            return replace(made, begun=await self._files.begin(stream))
+            return replace(made, begun=await self.crew.files.begin(stream))
         if (
             made.begun is not None
             or errand.visit.method == "HEAD"
             or not isinstance(stream, Stream)
         ):
             return made
-        assert self._spooled is not None
         assert made.lane is not None
-        following = await self._spooled.begin(stream, body)
+        following = await self.crew.spooled.begin(stream, body)
         if following is not None:
             return replace(made, begun=following)
         body.gone.add_done_callback(errand.work.leave)
@@ -323,14 +297,12 @@ class App:
         the answer comes sees a broken connection instead of words.
         """
         limits = self._settings.limits
-        assert self._push_threads is not None
-        assert self._bridge_threads is not None
         visit = errand.visit
         failure: PeerError | None = None
         made: Made | None = None
         try:
             await self._greet(errand, guest, line)
-            if self._pushes >= self._push_threads.count:
+            if self._pushes >= self.crew.push_threads.count:
                 raise PeerError(f"{self._pushes} pushes are running: try again", status=503)
             arguments = await read_push_arguments(visit, body, limits, held)
             self._pushes += 1
@@ -338,8 +310,8 @@ class App:
                 payload = body.blocks(limits.push_bytes)
                 errand.arguments, errand.payload, errand.may_wait = arguments, payload, True
                 errand.work = Work()
-                made = await self._push_threads.run_for(guest, self._work, errand)
-                made = replace(made, lane=self._bridge_threads.lane(guest))
+                made = await self.crew.push_threads.run_for(guest, self._work, errand)
+                made = replace(made, lane=self.crew.bridge_threads.lane(guest))
             finally:
                 self._pushes -= 1
         except ClientGone:
@@ -362,11 +334,10 @@ class App:
         still gets a status of its own. One for the spool isn't begun. Raises: Bridged, ClientGone,
         NotThere.
         """
-        assert self._spooled is not None
         try:
             errand.work.look()
             answer = self._door.answer(errand)
-            if isinstance(answer.body, Stream) and self._spooled.takes(answer.body):
+            if isinstance(answer.body, Stream) and self.crew.spooled.takes(answer.body):
                 return Made(answer)
             if isinstance(answer.body, Span) and not is_head_alone(errand, answer):
                 return Made(answer)
@@ -423,7 +394,6 @@ class App:
             await send({"type": "http.response.body", "body": b""})
             return
         assert made.lane is not None
-        assert self._spooled is not None
         idle = self._settings.limits.send_idle_seconds
         sent = self._streams[id(line)] = Sent()
         try:
@@ -431,7 +401,7 @@ class App:
                 await send_file(send, body, begun, answer.status, headers, idle, sent)
             else:
                 await send_stream(send, body, made.lane, begun, answer.status, headers, idle, sent)
-                self._spooled.learn(answer.body, sent.bytes)
+                self.crew.spooled.learn(answer.body, sent.bytes)
         finally:
             del self._streams[id(line)]
         line.bytes = sent.bytes

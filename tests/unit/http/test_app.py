@@ -539,7 +539,7 @@ def test_one_address_leaves_threads_for_others(made: Path) -> None:
 
     async def run() -> Reply:
         app.open()
-        with busy(app._threads, "192.0.2.1"):
+        with busy(app.crew.threads, "192.0.2.1"):
             own = asyncio.create_task(Client(target="/?cmd=heads", address="192.0.2.1").ask(app))
             reply = await Client(target="/?cmd=heads", address="192.0.2.2").ask(app)
             assert not own.done()
@@ -560,7 +560,7 @@ def test_a_client_that_goes_before_its_answer_is_made_ends_the_work(
     async def run() -> Reply:
         app.open()
         gone = asyncio.Event()
-        with busy(app._threads, "127.0.0.1"):
+        with busy(app.crew.threads, "127.0.0.1"):
             task = asyncio.create_task(Client(target="/?cmd=heads", gone=gone).ask(app))
             await asyncio.sleep(ATTEND_SECONDS * 1.5)
             gone.set()
@@ -705,7 +705,7 @@ def test_pages_keep_no_client_waiting(made: Path) -> None:
 
     async def run() -> Reply:
         app.open()
-        with busy(app._page_threads):
+        with busy(app.crew.page_threads):
             page = asyncio.create_task(Client(target="/").ask(app))
             reply = await Client(target="/small?cmd=heads").ask(app)
             assert not page.done()

@@ -91,18 +91,16 @@ def test_native_and_bridged_repositories_wait_for_threads_of_their_own(tmp_path:
     async def run() -> None:
         app.open()
         for _ in range(2):  # it isn't known at first
-            with busy(app._bridge_threads):
+            with busy(app.crew.bridge_threads):
                 waiting = asyncio.create_task(Client(target="/bridged?cmd=heads").ask(app))
                 reply = await Client(target="/native?cmd=heads").ask(app)
                 assert reply.status == 200
-                assert app._bridge_threads is not None
-                while "127.0.0.1" not in app._bridge_threads._waiting:
+                while "127.0.0.1" not in app.crew.bridge_threads._waiting:
                     await asyncio.sleep(0.01)
-                assert app._threads is not None
-                assert len(app._threads._idle) == app._threads.count
+                assert len(app.crew.threads._idle) == app.crew.threads.count
                 assert not waiting.done()
             assert (await waiting).status == 200
-        with busy(app._threads):
+        with busy(app.crew.threads):
             assert (await Client(target="/bridged?cmd=heads").ask(app)).status == 200
         app.close_threads()
 

@@ -255,7 +255,7 @@ def test_order_for_another_state_makes_nothing(tmp_path: Path, folder: Path) -> 
 
     def open_noted() -> None:
         app_open()
-        app._spooled = Noted(Spool(path=str(folder)))
+        app.crew.spooled = Noted(Spool(path=str(folder)))
 
     app.open = open_noted  # type: ignore[method-assign]
     (reply,) = ask(app, clone(repository))
