@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import http.client
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 SECONDS = 120
+LENGTH = re.compile(rb"\r\ncontent-length: (\d+)", re.IGNORECASE)
 
 # Stock's reason phrase. HTTP gives a reason phrase no meaning (RFC 9112, section 4: a client ought
 # to ignore it), and Granian lets no application choose it, so the transcript's first line is
@@ -56,3 +58,25 @@ def request(
 def get(address: str, query: str, hgproto: str | None = None) -> Reply:
     """A GET of `/QUERY` as get-with-headers.py sends it: nothing but the header asked for."""
     return request(address, "/" + query, {"X-HgProto-1": hgproto} if hgproto else {})
+
+
+def whole_body(reply: bytes) -> bytes | None:
+    """The body of all that a connection gave; None: it was broken off.
+
+    A spooled reply has a length when its build was quicker than the first of its bytes, and
+    comes in chunks otherwise: either is right.
+    """
+    head, _, rest = reply.partition(b"\r\n\r\n")
+    if length := LENGTH.search(head):
+        return rest if len(rest) == int(length[1]) else None
+    parts: list[bytes] = []
+    at = 0
+    while (end := rest.find(b"\r\n", at)) >= 0:
+        size, at = int(rest[at:end], 16), end + 2
+        if len(rest) < at + size + 2:
+            return None
+        if not size:
+            return b"".join(parts)
+        parts.append(rest[at : at + size])
+        at += size + 2
+    return None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import random
-import re
 import shutil
 import socket
 import subprocess
@@ -20,12 +19,11 @@ from pathlib import Path
 import pytest
 from tests.compat.hg import INSTALLED
 from tests.compat.history import verify
-from tests.compat.rawhttp import get
+from tests.compat.rawhttp import get, whole_body
 from tests.compat.serving import Serve, Serving
 
 FILES, FILE_BYTES = 8, 2_000_000  # far more than sockets and the server hold of a reply
 CAPS = "bundlecaps=HG20,bundle2%3Dchangegroup%253D02%250Astream%253Dv2"
-LENGTH = re.compile(rb"\r\ncontent-length: (\d+)")
 ASKS = {
     "getbundle": f"getbundle&cg=1&{CAPS}",
     "stream": f"getbundle&stream=1&cg=0&{CAPS}",
@@ -81,22 +79,7 @@ class Asking:
                     self._parts.append(part)
             except ConnectionError:
                 return None
-        head, _, body = b"".join(self._parts).partition(b"\r\n\r\n")
-        if length := LENGTH.search(head):  # made before, for another reader
-            return body if len(body) == int(length[1]) else None
-        return unchunked(body) if body.endswith(b"\r\n0\r\n\r\n") else None
-
-
-def unchunked(data: bytes) -> bytes:
-    parts: list[bytes] = []
-    at = 0
-    while True:
-        end = data.index(b"\r\n", at)
-        size = int(data[at:end], 16)
-        if not size:
-            return b"".join(parts)
-        parts.append(data[end + 2 : end + 2 + size])
-        at = end + 4 + size
+        return whole_body(b"".join(self._parts))
 
 
 def delete(path: Path, _: Path) -> None:

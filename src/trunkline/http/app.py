@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,7 +18,7 @@ from dataclasses import replace
 from trunkline.access.current import Current
 from trunkline.config.networks import Networks
 from trunkline.config.settings import Settings
-from trunkline.errors import ClientGone, PeerError
+from trunkline.errors import ClientGone, PeerError, StoreError
 from trunkline.hg.stock.bridge import close_shared_pool
 from trunkline.hg.stock.configuration import close_readers
 from trunkline.hg.wire.answer import Answer
@@ -42,6 +43,8 @@ from trunkline.http.threads import Lane
 from trunkline.http.visit import Scope, Visit, describe, read_visit
 from trunkline.reply import Bytes, Span, Stream
 from trunkline.work import Work
+
+log = logging.getLogger(__name__)
 
 # The HTTP library doesn't say which. One that is gone doesn't read it.
 CUT_BODY = "the request's body is malformed, or ends too early"
@@ -257,11 +260,14 @@ class App:
             answer = self._door.quick_answer(errand, self.crew.fresh)
             if answer is not None:
                 return Made(answer)
-        made = await self._answer(errand, body, guest)
-        return await self._from_spool(made, errand, body)
+        try:
+            return await self._from_spool(await self._answer(errand, body, guest), errand, body)
+        except StoreError as error:  # stripped from or rolled back meanwhile, it may be
+            log.info("%s: %s; it is read once more", describe(visit), error.text)
+        return await self._from_spool(await self._answer(errand, body, guest), errand, body)
 
     async def _answer(self, errand: Errand, body: RequestBody, guest: str) -> Made:
-        """Raises: ClientGone."""
+        """Raises: ClientGone, StoreError."""
         way = errand.way
         if way.is_page:
             return await attend(self.crew.page_threads.lane(guest), body, self._work, errand)
@@ -298,7 +304,7 @@ class App:
         """
         limits = self._settings.limits
         visit = errand.visit
-        failure: PeerError | None = None
+        failure: PeerError | StoreError | None = None
         made: Made | None = None
         try:
             await self._greet(errand, guest, line)
@@ -316,7 +322,7 @@ class App:
                 self._pushes -= 1
         except ClientGone:
             raise
-        except PeerError as error:
+        except (PeerError, StoreError) as error:
             failure = error
         if body.is_gone:
             raise ClientGone("the client went away")
@@ -332,7 +338,7 @@ class App:
     def _work(self, errand: Errand) -> Made:
         """In a thread: the answer, and of a stream the first piece, so that what fails at once
         still gets a status of its own. One for the spool isn't begun. Raises: Bridged, ClientGone,
-        NotThere.
+        NotThere, StoreError.
         """
         try:
             errand.work.look()
@@ -341,14 +347,14 @@ class App:
                 return Made(answer)
             if isinstance(answer.body, Span) and not is_head_alone(errand, answer):
                 return Made(answer)
-        except (Bridged, ClientGone, NotThere):
+        except (Bridged, ClientGone, NotThere, StoreError):
             raise
         except Exception as error:
             return Made(self._failure(error, errand.visit, errand.way.shown_command))
         return self._begin(errand, answer)
 
     def _begin(self, errand: Errand, answer: Answer) -> Made:
-        """In a thread: with the first piece of a stream. Raises: ClientGone."""
+        """In a thread: with the first piece of a stream. Raises: ClientGone, StoreError."""
         pieces = None
         try:
             body = answer.body
@@ -362,7 +368,7 @@ class App:
                 pieces.close()
                 return Made(answer)
             return Made(answer, Begun(pieces, pieces.pull()))
-        except ClientGone:
+        except (ClientGone, StoreError):
             close_quietly(pieces)
             raise
         except Exception as error:

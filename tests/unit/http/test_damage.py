@@ -5,6 +5,7 @@ What Mercurial passes over (a bookmark's line that is none, any cache) is passed
 
 from __future__ import annotations
 
+import logging
 import random
 import re
 import shutil
@@ -228,6 +229,28 @@ def test_damage_is_named_and_refused(
     assert refused or not found.failed
     place = rf"\[{re.escape(str(patient.path))}/\.hg/{re.escape(name[:-1])}\w at byte \d+\]"
     assert all(re.search(place, line) for line in found.lines if has_offset), found.lines
+
+
+def test_what_was_in_the_making_is_read_once_more(
+    patient: Patient, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A strip that runs beside a request shows it half of the old state; nobody hears of it."""
+
+    class Restoring(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            seen.append(record.getMessage())
+            changelog.write_bytes(data)
+
+    changelog = patient.path / ".hg/store/00changelog.d"
+    data, seen = changelog.read_bytes(), list[str]()
+    changelog.write_bytes(half(data))
+    log, restoring = logging.getLogger("trunkline.http.app"), Restoring()
+    log.addHandler(restoring)
+    with caplog.at_level(logging.INFO, log.name):
+        (reply,) = ask(make_app(patient.path.parent), Client("GET", "/r?cmd=" + ASKS["clone"]))
+    log.removeHandler(restoring)
+    assert (reply.status, reply.is_whole, len(seen)) == (200, True, 1)
+    assert f"[{changelog} at byte " in seen[0]
 
 
 def test_any_damage_is_told_with_its_path_and_never_badly(patient: Patient) -> None:

@@ -21,6 +21,7 @@ import pytest
 from mercurial import hg
 from mercurial import ui as ui_module
 from tests.compat.hg import ENVIRONMENT, INSTALLED
+from tests.compat.rawhttp import whole_body
 from tests.compat.serving import Serving, trunkline_command
 from tests.unit.http.conftest import BIG_FILE, commit, head, new
 from tests.unit.http.test_app import copy, getbundle
@@ -385,8 +386,7 @@ def test_sigterm_lets_a_running_reply_end(made: Path, start: Start) -> None:
         os.kill(server.pid, signal.SIGTERM)
         time.sleep(0.5)
         answer = first + read_all(wire)
-    assert answer.endswith(b"\r\n0\r\n\r\n")
-    assert len(answer) > BIG_FILE
+    assert len(whole_body(answer) or b"") > BIG_FILE
     with pytest.raises(OSError, match=r"refused|reset"):
         ask(server, request("/?cmd=heads"))
 
@@ -528,8 +528,7 @@ def test_sighup_opens_the_log_anew_and_cuts_no_reply(
             os.kill(worker, signal.SIGHUP)
         time.sleep(2)  # longer than `stop_seconds`
         answer = first + read_all(wire)
-    assert answer.endswith(b"\r\n0\r\n\r\n")
-    assert len(answer) > BIG_FILE
+    assert len(whole_body(answer) or b"") > BIG_FILE
     assert children(server.pid) == old
     wait_for(lambda: log.exists() and bool(log.read_text()))
     assert " getbundle zlib ok " in log.read_text()

@@ -22,6 +22,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.compat.hg import INSTALLED
+from tests.compat.rawhttp import whole_body
 from tests.compat.serving import Serving, trunkline_command
 from tests.unit.http.conftest import commit, head, new
 from tests.unit.http.driving import Client, Reply, ask, make_app
@@ -589,23 +590,9 @@ def test_killed_worker_cuts_its_own_readers_only(middle: Path, start: Any, folde
         except ConnectionError:
             cut_body = cut_begin
         whole = other_begin + read_all(other)
-    assert not cut_body.endswith(b"0\r\n\r\n")
-    assert whole.endswith(b"0\r\n\r\n")
-    assert dechunk(whole) == streamed(middle, SLOW)
+    assert whole_body(cut_body) is None
+    assert whole_body(whole) == streamed(middle, SLOW)
     wait_for(lambda: len(wholes(folder)) == 1)
-
-
-def dechunk(reply: bytes) -> bytes:
-    head, _, rest = reply.partition(b"\r\n\r\n")
-    if b"content-length:" in head:
-        return rest
-    parts = []
-    while rest:
-        line, _, rest = rest.partition(b"\r\n")
-        size = int(line, 16)
-        parts.append(rest[:size])
-        rest = rest[size + 2 :]
-    return b"".join(parts)
 
 
 def test_folder_deleted_under_way(middle: Path, start: Any, folder: Path, tmp_path: Path) -> None:
@@ -613,7 +600,7 @@ def test_folder_deleted_under_way(middle: Path, start: Any, folder: Path, tmp_pa
     wire, first = begin(server, getbundle(middle))
     shutil.rmtree(folder)
     with wire:
-        assert dechunk(first + read_all(wire)) == streamed(middle, SLOW)
+        assert whole_body(first + read_all(wire)) == streamed(middle, SLOW)
     INSTALLED.run("clone", "-q", "-U", server.url, tmp_path / "again")
     assert len(wholes(folder)) == 1
 
@@ -631,7 +618,7 @@ def test_restart_serves_what_was_whole_and_nothing_else(
     again = start(middle, "--config", SLOW)
     wire, first = begin(again, getbundle(middle))
     with wire:
-        assert dechunk(first + read_all(wire)) == streamed(middle, SLOW)
+        assert whole_body(first + read_all(wire)) == streamed(middle, SLOW)
     wait_for(lambda: len(wholes(folder)) == 1)
     assert list(folder.glob("*.part")) == []
 
@@ -680,7 +667,7 @@ def test_followers_on_two_workers_and_two_servers_share_one_build(
     def one(number: int) -> bytes:
         wire, first = begin(servers[number % 2], target)
         with wire:
-            return hashlib.sha256(dechunk(first + read_all(wire))).digest()
+            return hashlib.sha256(whole_body(first + read_all(wire)) or b"").digest()
 
     target = getbundle(middle)
     with ThreadPoolExecutor(24) as pool:

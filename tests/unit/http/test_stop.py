@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+from tests.compat.rawhttp import whole_body
 from tests.compat.serving import Serving, trunkline_command
 from tests.unit.http.conftest import BIG_FILE
 from tests.unit.http.test_app import getbundle
@@ -88,8 +89,7 @@ def test_many_signals_hold_up_no_reply(made: Path, tmp_path: Path) -> None:
         time.sleep(0.1)
     reply = first + read_all(wire)
     wire.close()
-    assert reply.endswith(b"\r\n0\r\n\r\n")
-    assert len(reply) > BIG_FILE
+    assert len(whole_body(reply) or b"") > BIG_FILE
     assert end_of(server) == 0
     assert "ERROR" not in server.log()
 
