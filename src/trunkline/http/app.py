@@ -263,6 +263,8 @@ class App:
         try:
             return await self._from_spool(await self._answer(errand, body, guest), errand, body)
         except StoreError as error:  # stripped from or rolled back meanwhile, it may be
+            if errand.may_wait:  # through the bridge, whose hooks have run
+                raise
             log.info("%s: %s; it is read once more", describe(visit), error.text)
         return await self._from_spool(await self._answer(errand, body, guest), errand, body)
 
