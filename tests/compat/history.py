@@ -6,7 +6,8 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
-from tests.compat.hg import INSTALLED, Hg
+from tests.compat.hg import Hg
+from tests.compat.warm import WARM
 
 # Revision numbers are a repository's own; the hash after them isn't.
 NUMBERS = re.compile(rb"^(changeset|parent|manifest): +-?\d+:", re.MULTILINE)
@@ -69,7 +70,7 @@ def assert_same(
     """The clone is sound, and its history is the source's (of `revset`) by `hg log --debug`."""
     verify(hg, clone)
     ours = history(hg, clone, without=without)
-    theirs = history(INSTALLED, source, revset, without)
+    theirs = history(WARM, source, revset, without)
     assert ours == theirs, first_difference(ours, theirs)
 
 

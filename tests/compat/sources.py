@@ -7,7 +7,8 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.compat.hg import INSTALLED, Hg, Session
+from tests.compat.hg import Hg, Session
+from tests.compat.warm import WARM
 
 Source = Callable[[str], Path]
 Builder = Callable[[Path, Source], None]
@@ -16,7 +17,7 @@ BUILDERS: dict[str, Builder] = {}
 
 HEADS = 2000
 BIG_BYTES = 100_000_000
-EVOLVING = INSTALLED.with_config("experimental.evolution=all", "extensions.rebase=")
+EVOLVING = WARM.with_config("experimental.evolution=all", "extensions.rebase=")
 
 
 def builder(build: Builder) -> Builder:
@@ -32,15 +33,15 @@ def fresh(hg: Hg, target: Path, *options: str) -> Session:
 
 @builder
 def empty(target: Path, source: Source) -> None:
-    INSTALLED("init", target)
+    WARM("init", target)
 
 
 @builder
 def seed(target: Path, source: Source) -> None:
     """The server of the first seed's transcript: one changeset, e93700bd7289."""
-    INSTALLED("init", target)
+    WARM("init", target)
     (target / "a").touch()
-    INSTALLED("commit", "--quiet", "--addremove", "--message", "initial", cwd=target)
+    WARM("commit", "--quiet", "--addremove", "--message", "initial", cwd=target)
 
 
 # Names that the store has to encode, and bytes that are no valid UTF-8.
@@ -68,7 +69,7 @@ NAMES = (
 def rich(target: Path, source: Source) -> None:
     """A bit of everything that a published repository holds; no secret, nothing obsolete."""
     noise = random.Random(2)
-    with fresh(INSTALLED, target) as hg:
+    with fresh(WARM, target) as hg:
         for name in NAMES:
             hg.write(name, b"first line of " + name + b"\n")
         hg.write("empty", b"")
@@ -244,9 +245,9 @@ def far_markers(target: Path, source: Source) -> None:
 @builder
 def many_heads(target: Path, source: Source) -> None:
     """2,000 heads on one stem, on a hundred branches."""
-    INSTALLED("init", target)
+    WARM("init", target)
     dag = "+20:stem " + " ".join(f"@b{number % 100} <stem+1" for number in range(HEADS))
-    INSTALLED("debugbuilddag", "--new-file", dag, cwd=target)
+    WARM("debugbuilddag", "--new-file", dag, cwd=target)
 
 
 @builder
@@ -255,7 +256,7 @@ def big_file(target: Path, source: Source) -> None:
     noise = random.Random(3)
     half = BIG_BYTES // 2
     block = noise.randbytes(1_000_000)
-    with fresh(INSTALLED, target) as hg:
+    with fresh(WARM, target) as hg:
         path = hg.write("big", noise.randbytes(half) + (block * (half // len(block) + 1))[:half])
         hg.commit("100 MB")
         with path.open("r+b") as file:
@@ -270,12 +271,12 @@ def tree(target: Path, source: Source) -> None:
     for name in ("one", "group/two", "group/deep/three", "with space/gr\u00f6\u00dfe"):
         path = target / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        with fresh(INSTALLED, path) as hg:
+        with fresh(WARM, path) as hg:
             hg.write("name", name.encode() + b"\n")
             hg.commit(f"first of {name}")
     with (
-        fresh(INSTALLED, target / "super") as hg,
-        fresh(INSTALLED, target / "super" / "sub") as sub,
+        fresh(WARM, target / "super") as hg,
+        fresh(WARM, target / "super" / "sub") as sub,
     ):
         sub.write("inner", b"inner\n")
         sub.commit("inner")

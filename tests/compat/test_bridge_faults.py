@@ -15,9 +15,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import ENVIRONMENT, INSTALLED
+from tests.compat.hg import ENVIRONMENT
 from tests.compat.rawhttp import Reply, get, whole_body
 from tests.compat.serving import Serve, Serving
+from tests.compat.warm import WARM
 from tests.unit.liveness import await_end
 
 SECONDS = 60
@@ -30,9 +31,9 @@ PHASES = "?cmd=listkeys&namespace=phases"
 def big(tmp_path: Path) -> Path:
     """A bridged repository of one large file."""
     repository = tmp_path / "big"
-    INSTALLED("init", repository)
+    WARM("init", repository)
     (repository / "noise").write_bytes(random.Random(4).randbytes(BIG))
-    INSTALLED("commit", "-q", "-A", "-m", "noise", cwd=repository)
+    WARM("commit", "-q", "-A", "-m", "noise", cwd=repository)
     configure(repository, "")
     return repository
 
@@ -110,7 +111,7 @@ def assert_answers(server: Serving) -> Reply:
 
 
 def getbundle(repository: Path) -> str:
-    tip = INSTALLED("log", "-r", "tip", "-T", "{node}", cwd=repository).decode()
+    tip = WARM("log", "-r", "tip", "-T", "{node}", cwd=repository).decode()
     return f"?cmd=getbundle&heads={tip}&common={'0' * 40}"
 
 
@@ -173,7 +174,7 @@ def test_killed_again_and_again_under_load(big: Path, server: Serving) -> None:
 
 
 def test_a_client_in_mid_pull_is_told(big: Path, server: Serving, tmp_path: Path) -> None:
-    clone = [*INSTALLED.command("clone", "-q", "-U", server.url, tmp_path / "clone")]
+    clone = [*WARM.command("clone", "-q", "-U", server.url, tmp_path / "clone")]
     configure(big, "[hooks]\noutgoing = sleep 60\n")
     with subprocess.Popen(clone, stderr=subprocess.PIPE) as client:
         hooks = wait_for(lambda: children(server.pid, "sleep 60"))
@@ -210,7 +211,7 @@ def test_stopped_ones_that_are_idle_hold_up_no_stop(big: Path, serve_own: Serve)
     server = serve_own(big)
     assert_answers(server)
     wait_for(lambda: bridged(server))
-    below = children(server.pid, str(INSTALLED.executable))
+    below = children(server.pid, str(WARM.executable))
     for pid in below:
         os.kill(pid, signal.SIGSTOP)
     start = time.monotonic()
@@ -256,8 +257,8 @@ def test_hg_that_goes_away_and_comes_back(big: Path, bare_python: Path, tmp_path
         folder.mkdir()
     big.rename(served / "big")
     for name in ("native", "other"):
-        INSTALLED("init", served / name)
-    program.symlink_to(INSTALLED.executable)
+        WARM("init", served / name)
+    program.symlink_to(WARM.executable)
     command = serve_command(bare_python, program.parent, served)
     server = Serving(command, tmp_path / "server")
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED, Hg
+from tests.compat.hg import Hg
 from tests.compat.history import PUBLISHED, assert_same, bookmarks, nodes
 from tests.compat.serving import Serve
 from tests.compat.sources import Source
+from tests.compat.warm import WARM
 
 # The source's local tag shares its line with no other.
 LOCAL = [b"tag: +local-tag"]
@@ -34,7 +35,7 @@ def test_clone_through_the_bridge(
     said = hg("clone", *how, serve_own(bridged).url, clone)
     assert (b"streaming all changes" in said) == ("--stream" in how)
     assert_same(hg, clone, bridged, without=[*PUBLISHED, *LOCAL])
-    assert bookmarks(hg, clone) == bookmarks(INSTALLED, bridged)
+    assert bookmarks(hg, clone) == bookmarks(WARM, bridged)
 
 
 @pytest.mark.parametrize("engines", ["zstd", "zlib", "none"])
@@ -42,8 +43,8 @@ def test_our_engines_compress_what_the_bridge_gives(
     engines: str, bridged: Path, serve_own: Serve, tmp_path: Path
 ) -> None:
     server = serve_own(bridged, "--config", f"server.compressionengines={engines}")
-    INSTALLED("clone", "--quiet", "--pull", "-U", server.url, tmp_path / "clone")
-    assert_same(INSTALLED, tmp_path / "clone", bridged, without=[*PUBLISHED, *LOCAL])
+    WARM("clone", "--quiet", "--pull", "-U", server.url, tmp_path / "clone")
+    assert_same(WARM, tmp_path / "clone", bridged, without=[*PUBLISHED, *LOCAL])
     assert f" getbundle {engines} ok " in server.log()
 
 
@@ -51,7 +52,7 @@ def test_clone_of_a_treemanifest_repository(
     hg: Hg, source: Source, serve_own: Serve, tmp_path: Path
 ) -> None:
     repository, clone = tmp_path / "trees", tmp_path / "clone"
-    trees = INSTALLED.with_config("experimental.treemanifest=1")
+    trees = WARM.with_config("experimental.treemanifest=1")
     trees("init", repository)
     trees("pull", "--quiet", source("rich"), cwd=repository)
     assert (
@@ -71,12 +72,12 @@ def test_clone_holds_what_is_visible(
     """Of secret and hidden changesets nothing, and no stream, which could not leave them out."""
     repository, clone = writable("drafts"), tmp_path / "clone"
     configure(repository, "[trunkline]\nnative = no\n")
-    unseen = nodes(INSTALLED, repository, "secret() or hidden()", hidden=True)
+    unseen = nodes(WARM, repository, "secret() or hidden()", hidden=True)
     assert unseen
     url = serve_own(repository).url
     said = hg("clone", "--noupdate", *how, url, clone)
     assert b"streaming all changes" not in said
-    assert nodes(hg, clone) == nodes(INSTALLED, repository, "not secret()")
+    assert nodes(hg, clone) == nodes(WARM, repository, "not secret()")
     assert not set(nodes(hg, clone, hidden=True)) & set(unseen)
     for node in unseen[:2]:
         done = hg.run("identify", "--rev", node, url, expect=None)
@@ -90,14 +91,14 @@ def test_pull_sees_what_was_committed_meanwhile(
     url, clone = serve_own(bridged).url, tmp_path / "clone"
     hg("clone", "--quiet", url, clone)
     for number in range(3):
-        INSTALLED("bookmark", "--force", "-r", "tip", f"moving-{number}", cwd=bridged)
-        INSTALLED("update", "--quiet", "--clean", "tip", cwd=bridged)
+        WARM("bookmark", "--force", "-r", "tip", f"moving-{number}", cwd=bridged)
+        WARM("update", "--quiet", "--clean", "tip", cwd=bridged)
         (bridged / "added").write_text(f"{number}\n")
-        INSTALLED("commit", "-q", "-A", "-m", f"number {number}", "-d", "0 0", cwd=bridged)
+        WARM("commit", "-q", "-A", "-m", f"number {number}", "-d", "0 0", cwd=bridged)
         tip = hg("identify", "--id", "-r", "tip", url).decode().strip()
-        assert nodes(INSTALLED, bridged)[-1].startswith(tip)
+        assert nodes(WARM, bridged)[-1].startswith(tip)
         hg("pull", "--quiet", cwd=clone)
-        assert nodes(hg, clone) == nodes(INSTALLED, bridged)
+        assert nodes(hg, clone) == nodes(WARM, bridged)
     assert_same(hg, clone, bridged, without=[*PUBLISHED, *LOCAL])
 
 
@@ -146,6 +147,6 @@ def test_unchanged_repositories_are_the_same_by_either_way(
     source: Source, bridged: Path, serve: Serve, serve_own: Serve, tmp_path: Path
 ) -> None:
     native, through = tmp_path / "native", tmp_path / "through"
-    INSTALLED("clone", "--quiet", "-U", serve(source("rich")).url, native)
-    INSTALLED("clone", "--quiet", "-U", serve_own(bridged).url, through)
-    assert_same(INSTALLED, through, native)
+    WARM("clone", "--quiet", "-U", serve(source("rich")).url, native)
+    WARM("clone", "--quiet", "-U", serve_own(bridged).url, through)
+    assert_same(WARM, through, native)

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.compat.hg import ENVIRONMENT, INSTALLED
+from tests.compat.hg import ENVIRONMENT
 from tests.compat.history import PUBLISHED, assert_same
 from tests.compat.objectstore import KEYS, ObjectStore, object_store
 from tests.compat.serving import Serve
+from tests.compat.warm import WARM
 from tests.unit.bundles.making import Made
 from tests.unit.http.conftest import commit, run
 from tests.unit.http.driving import get, make_app
@@ -63,9 +64,9 @@ def test_client_clones_from_the_store(
         f'endpoint = "{store.url}"\nseconds = 2\n'
     )
     server = serve_own(made.repository, "--settings", str(settings))
-    said = INSTALLED("clone", "-U", server.url, tmp_path / "clone")
+    said = WARM("clone", "-U", server.url, tmp_path / "clone")
     assert f"applying clone bundle from {store.url}/bundles/of/hg/".encode() in said
-    assert_same(INSTALLED, tmp_path / "clone", made.repository, without=PUBLISHED)
+    assert_same(WARM, tmp_path / "clone", made.repository, without=PUBLISHED)
 
 
 def test_store_holds_what_is_listed_and_who_has_no_signature_gets_nothing(

@@ -9,11 +9,12 @@ from pathlib import Path
 import bcrypt
 import pytest
 from msgspec.structs import replace
-from tests.compat.hg import INSTALLED, Hg
+from tests.compat.hg import Hg
 from tests.compat.history import PUBLISHED, assert_same
 from tests.compat.rawhttp import request
 from tests.compat.serving import Serve, Serving
 from tests.compat.test_access import auth
+from tests.compat.warm import WARM
 from tests.unit.bundles.making import Made
 
 SETTINGS = """\
@@ -73,6 +74,4 @@ def test_others_get_no_list_and_no_file(server: Serving, private: Path, tmp_path
         server.address, f"/private/r?cmd=get_cached_bundle_inline&path=trunkline/{name}"
     )
     assert inline.status in (401, 404)
-    INSTALLED.run(
-        "clone", "--noninteractive", f"{server.url}/private/r", tmp_path / "c", expect=255
-    )
+    WARM.run("clone", "--noninteractive", f"{server.url}/private/r", tmp_path / "c", expect=255)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED, Hg
+from tests.compat.hg import Hg
 from tests.compat.history import history
 from tests.compat.serving import Serve
+from tests.compat.warm import WARM
 
-CENSORING = INSTALLED.with_config("extensions.censor=")
+CENSORING = WARM.with_config("extensions.censor=")
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +42,9 @@ def test_clone_is_what_its_source_is(
     clone = tmp_path / "clone"
     hg("clone", "--noupdate", *how, serve(censored).url, clone)
     without = [b"phase"]
-    assert history(hg, clone, without=without) == history(INSTALLED, censored, without=without)
-    assert complaints(INSTALLED, censored) == [b"file@1: censored file data"]
-    assert complaints(INSTALLED, clone) == complaints(INSTALLED, censored)
+    assert history(hg, clone, without=without) == history(WARM, censored, without=without)
+    assert complaints(WARM, censored) == [b"file@1: censored file data"]
+    assert complaints(WARM, clone) == complaints(WARM, censored)
     for revision, text in ((0, b"harmless\n"), (2, b"harmless, too\n")):
         assert hg("cat", "--rev", str(revision), clone / "file", cwd=clone) == text
     refused = hg.run("cat", "--rev", "1", clone / "file", cwd=clone, expect=None)

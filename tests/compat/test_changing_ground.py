@@ -17,10 +17,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED
 from tests.compat.history import verify
 from tests.compat.rawhttp import get, whole_body
 from tests.compat.serving import Serve, Serving
+from tests.compat.warm import WARM
 
 FILES, FILE_BYTES = 8, 2_000_000  # far more than sockets and the server hold of a reply
 CAPS = "bundlecaps=HG20,bundle2%3Dchangegroup%253D02%250Astream%253Dv2"
@@ -37,25 +37,25 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("root")
     path = root / "heavy"
     noise = random.Random(5)
-    INSTALLED("init", "--config", "format.dotencode=no", path)
+    WARM("init", "--config", "format.dotencode=no", path)
     for number in range(FILES):
         (path / f"file{number}").write_bytes(noise.randbytes(FILE_BYTES))
     (path / "small").write_bytes(b"1\n")
-    INSTALLED("commit", "-qAm", "heavy", cwd=path)
+    WARM("commit", "-qAm", "heavy", cwd=path)
     return root
 
 
 @pytest.fixture(scope="module")
 def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("other") / "r"
-    INSTALLED("init", path)
+    WARM("init", path)
     (path / "else").write_bytes(b"else\n")
-    INSTALLED("commit", "-qAm", "another", cwd=path)
+    WARM("commit", "-qAm", "another", cwd=path)
     return path
 
 
 def heads(path: Path) -> bytes:
-    return INSTALLED("log", "-r", "tip", "-T", "{node}\n", cwd=path)
+    return WARM("log", "-r", "tip", "-T", "{node}\n", cwd=path)
 
 
 class Asking:
@@ -100,7 +100,7 @@ def refill(path: Path, other: Path) -> None:
 
 
 def upgrade(path: Path, _: Path) -> None:
-    INSTALLED("debugupgraderepo", "--run", "--no-backup", "-q", cwd=path)
+    WARM("debugupgraderepo", "--run", "--no-backup", "-q", cwd=path)
 
 
 EVENTS = (delete, replace, refill, upgrade)
@@ -131,8 +131,8 @@ def test_reply_that_runs_is_right_or_broken_and_the_next_is_of_now(
         assert reply.status == 404
     else:
         assert (reply.status, reply.body) == (200, heads(path))
-        INSTALLED("clone", "-qU", f"{server.url}/{name}", tmp_path / "clone")
-        verify(INSTALLED, tmp_path / "clone")
+        WARM("clone", "-qU", f"{server.url}/{name}", tmp_path / "clone")
+        verify(WARM, tmp_path / "clone")
 
 
 CLONES = 30

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED, Hg
+from tests.compat.hg import Hg
 from tests.compat.history import (
     PUBLISHED,
     assert_same,
@@ -16,6 +16,7 @@ from tests.compat.history import (
 )
 from tests.compat.serving import Serve
 from tests.compat.sources import Source
+from tests.compat.warm import WARM
 
 
 @pytest.mark.parametrize(
@@ -31,11 +32,11 @@ def test_whole_clone_has_the_same_log(
     said = hg("clone", *how, serve(repository).url, clone)
     assert (b"streaming all changes" in said) == ("--stream" in how)
     verify(hg, clone)
-    expected = numbered_history(INSTALLED, repository, PUBLISHED)
+    expected = numbered_history(WARM, repository, PUBLISHED)
     # A local tag is the source's own, and the clone's working copy no concern of the log.
     expected = expected.replace(b"tag:         local-tag\n", b"")
     assert numbered_history(hg, clone, PUBLISHED) == expected
-    assert bookmarks(hg, clone) == bookmarks(INSTALLED, repository)
+    assert bookmarks(hg, clone) == bookmarks(WARM, repository)
 
 
 @pytest.mark.parametrize("how", [(), ("--pull",), ("--stream",)], ids=["plain", "pull", "stream"])
@@ -68,7 +69,7 @@ def test_clone_of_a_part(
     hg("clone", "--noupdate", option, name, serve(repository).url, clone)
     wanted = f"branch({name!r})" if option == "--branch" else f"'{name}'"
     part = f"::({wanted})"
-    assert nodes(hg, clone) == nodes(INSTALLED, repository, part)
+    assert nodes(hg, clone) == nodes(WARM, repository, part)
     # Tags are counted from the heads that are there, so a part may know fewer.
     assert_same(hg, clone, repository, part, [*PUBLISHED, b"tag", b"bookmark"])
 
@@ -77,7 +78,7 @@ def test_clone_of_one_changeset_by_its_hash_and_by_prefix(
     hg: Hg, source: Source, serve: Serve, tmp_path: Path
 ) -> None:
     repository = source("rich")
-    node = nodes(INSTALLED, repository)[12]
+    node = nodes(WARM, repository)[12]
     for length in (40, 12):
         clone = tmp_path / f"clone-{length}"
         hg("clone", "--noupdate", "--rev", node[:length], serve(repository).url, clone)
@@ -92,7 +93,7 @@ def test_clone_and_update_to_a_revision(
     repository, clone = source("rich"), tmp_path / "clone"
     hg("clone", "--updaterev", "stable", serve(repository).url, clone)
     assert hg("branch", cwd=clone).strip() == b"stable"
-    expected = INSTALLED("manifest", "--debug", "--rev", "stable", cwd=repository)
+    expected = WARM("manifest", "--debug", "--rev", "stable", cwd=repository)
     assert hg("manifest", "--debug", cwd=clone) == expected
     assert hg("status", cwd=clone) == b""
 

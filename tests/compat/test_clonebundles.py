@@ -9,11 +9,12 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED, Hg
+from tests.compat.hg import Hg
 from tests.compat.history import assert_same
 from tests.compat.rawhttp import request
 from tests.compat.serving import Serve
 from tests.compat.sources import Source
+from tests.compat.warm import WARM
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def test_clone_takes_the_bundle_and_pulls_the_rest(
 ) -> None:
     repository, clone = writable("rich"), tmp_path / "clone"
     folder, url = elsewhere
-    INSTALLED(
+    WARM(
         "bundle",
         "--base",
         "null",

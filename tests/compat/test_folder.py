@@ -6,11 +6,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from tests.compat.hg import INSTALLED, Hg
+from tests.compat.hg import Hg
 from tests.compat.history import PUBLISHED, assert_same
 from tests.compat.rawhttp import request
 from tests.compat.serving import Serve
 from tests.compat.sources import Source
+from tests.compat.warm import WARM
 
 
 @pytest.mark.parametrize(
@@ -36,9 +37,9 @@ def test_repository_made_a_moment_ago_is_there(
     folder = writable("tree")
     server = serve_own(folder)
     assert request(server.address, "/new?cmd=heads").status == 404
-    INSTALLED("clone", folder / "one", folder / "new")
-    INSTALLED("clone", f"{server.url}/new", tmp_path / "clone")
-    assert_same(INSTALLED, tmp_path / "clone", folder / "one", without=PUBLISHED)
+    WARM("clone", folder / "one", folder / "new")
+    WARM("clone", f"{server.url}/new", tmp_path / "clone")
+    assert_same(WARM, tmp_path / "clone", folder / "one", without=PUBLISHED)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ def test_nothing_outside_is_served(
     path: str, writable: Source, serve_own: Serve, tmp_path: Path
 ) -> None:
     folder = writable("tree")
-    INSTALLED("init", folder.parent / "secret")
+    WARM("init", folder.parent / "secret")
     (folder / "link-out").symlink_to(folder.parent / "secret")
     server = serve_own(folder)
     reply = request(server.address, path + "?cmd=capabilities")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED
 from tests.compat.history import assert_same, numbered_history
 from tests.compat.serving import Serve
 from tests.compat.sources import Source
+from tests.compat.warm import WARM
 
 UNSTABLE = "enable-unstable-format-and-corrupt-my-data"
 
@@ -43,7 +43,7 @@ def repository(request: pytest.FixtureRequest, source: Source, tmp_path: Path) -
     """The history of `rich` in another format, whole chains of deltas made anew."""
     target = tmp_path / "source"
     config = [*FORMATS[request.param], "devel.bundle.delta="]
-    hg = INSTALLED.with_config(*config)
+    hg = WARM.with_config(*config)
     hg("init", target)
     hg("pull", source("rich"), cwd=target)
     hg("pull", "--bookmark", "@", source("rich"), cwd=target)
@@ -63,16 +63,16 @@ def hgrc_lines(settings: tuple[str, ...]) -> list[str]:
 def test_clone_and_pull(repository: Path, serve_own: Serve, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     server = serve_own(repository)
-    INSTALLED("clone", "--noupdate", "--rev", "20", server.url, clone)
-    INSTALLED("pull", server.url, cwd=clone)
+    WARM("clone", "--noupdate", "--rev", "20", server.url, clone)
+    WARM("pull", server.url, cwd=clone)
     server.check_log()
-    assert_same(INSTALLED, clone, repository, without=[b"phase", b"bookmark", b"tag"])
+    assert_same(WARM, clone, repository, without=[b"phase", b"bookmark", b"tag"])
 
 
 def test_stream_clone(repository: Path, serve_own: Serve, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     server = serve_own(repository)
-    client = INSTALLED.with_config(
+    client = WARM.with_config(
         "storage.revlog.persistent-nodemap.slow-path=allow",
         "storage.fileindex.slow-path=allow",
         "storage.dirstate-v2.slow-path=allow",
@@ -92,13 +92,13 @@ def test_share(
     options: tuple[str, ...], writable: Source, serve_own: Serve, tmp_path: Path
 ) -> None:
     repository, share, clone = writable("rich"), tmp_path / "share", tmp_path / "clone"
-    hg = INSTALLED.with_config("extensions.share=")
+    hg = WARM.with_config("extensions.share=")
     hg("share", "--noupdate", *options, repository, share)
     server = serve_own(share)
-    INSTALLED("clone", "--noupdate", server.url, clone)
+    WARM("clone", "--noupdate", server.url, clone)
     server.check_log()
-    assert_same(INSTALLED, clone, repository, without=[b"phase", b"bookmark", b"tag"])
-    bookmarks = INSTALLED("bookmarks", cwd=clone)
+    assert_same(WARM, clone, repository, without=[b"phase", b"bookmark", b"tag"])
+    bookmarks = WARM("bookmarks", cwd=clone)
     assert (b"old point" in bookmarks) == ("--bookmarks" in options)
 
 
@@ -110,8 +110,8 @@ def test_read_only_store(writable: Source, serve_own: Serve, tmp_path: Path) -> 
             path.chmod(0o555 if path.is_dir() else 0o444)
     server = serve_own(repository)
     for how in ("--pull", "--stream"):
-        INSTALLED("clone", "--noupdate", how, server.url, clone.with_name(how))
-        assert_same(INSTALLED, clone.with_name(how), repository, without=[b"phase", b"tag"])
+        WARM("clone", "--noupdate", how, server.url, clone.with_name(how))
+        assert_same(WARM, clone.with_name(how), repository, without=[b"phase", b"tag"])
     server.check_log()
 
 
@@ -121,7 +121,7 @@ def test_read_hook_is_obeyed(writable: Source, serve_own: Serve, tmp_path: Path)
     with (repository / ".hg" / "hgrc").open("a") as hgrc:
         hgrc.write("[hooks]\npreoutgoing = false\n")
     server = serve_own(repository)
-    done = INSTALLED.run("clone", server.url, tmp_path / "clone", expect=None)
+    done = WARM.run("clone", server.url, tmp_path / "clone", expect=None)
     assert done.status != 0
     assert b"preoutgoing hook" in done.out + done.err
     server.check_log()

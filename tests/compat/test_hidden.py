@@ -7,11 +7,12 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED, Hg
+from tests.compat.hg import Hg
 from tests.compat.history import assert_same, bookmarks, nodes, phases, verify
 from tests.compat.rawhttp import request
 from tests.compat.serving import Serve, Serving
 from tests.compat.sources import Source
+from tests.compat.warm import WARM
 
 EVOLUTION = "experimental.evolution=all"
 
@@ -28,7 +29,7 @@ def server(repository: Path, serve: Serve) -> Serving:
 
 def unseen(repository: Path) -> list[str]:
     """Hashes that nobody may learn: secret ones and hidden ones."""
-    found = nodes(INSTALLED, repository, "secret() or hidden()", hidden=True)
+    found = nodes(WARM, repository, "secret() or hidden()", hidden=True)
     assert len(found) >= 4
     return found
 
@@ -51,7 +52,7 @@ def test_clone_holds_what_is_visible(
         client, clone, repository, "not secret()", [b"bookmark", b"obsolete", b"instability"]
     )
     assert not set(nodes(hg, clone, hidden=True)) & set(unseen(repository))
-    expected = phases(INSTALLED, repository)
+    expected = phases(WARM, repository)
     assert phases(hg, clone) == {node: expected[node] for node in nodes(hg, clone)}
     names = bookmarks(hg, clone)
     assert b"on-orphan" in names
@@ -62,11 +63,11 @@ def test_markers_arrive(hg: Hg, repository: Path, server: Serving, tmp_path: Pat
     """The clone gets the markers of what it holds, and hides what they make obsolete."""
     clone, client = tmp_path / "clone", hg.with_config(EVOLUTION)
     client("clone", "--noupdate", server.url, clone)
-    theirs = markers(INSTALLED.with_config(EVOLUTION), repository)
+    theirs = markers(WARM.with_config(EVOLUTION), repository)
     ours = markers(client, clone)
     assert ours
     assert ours <= theirs
-    assert nodes(client, clone, "orphan()") == nodes(INSTALLED, repository, "orphan()")
+    assert nodes(client, clone, "orphan()") == nodes(WARM, repository, "orphan()")
 
 
 def asks_for_stream(client: Hg, url: str, clone: Path) -> bytes:
@@ -82,12 +83,12 @@ def test_hidden_changesets_alone_forbid_streams(
     repository, clone, client = source("rewritten"), tmp_path / "clone", hg.with_config(*config)
     assert b"streaming all changes" not in asks_for_stream(client, serve(repository).url, clone)
     verify(client, clone)
-    assert nodes(hg, clone, hidden=True) == nodes(INSTALLED, repository, "not hidden()")
+    assert nodes(hg, clone, hidden=True) == nodes(WARM, repository, "not hidden()")
 
 
 def test_no_reply_to_a_stream_client_holds_what_is_hidden(source: Source, serve: Serve) -> None:
     repository = source("rewritten")
-    hidden = nodes(INSTALLED, repository, "hidden()", hidden=True)
+    hidden = nodes(WARM, repository, "hidden()", hidden=True)
     texts = [b"hidden: ", b"a text that was a mistake", b"a text that was pruned"]
     assert len(hidden) == 2
     address, proto = serve(repository).address, {"X-HgProto-1": "0.2 comp=none"}
@@ -118,8 +119,8 @@ def test_markers_alone_do_not_forbid_streams(
     repository, clone, client = source("far_markers"), tmp_path / "clone", hg.with_config(*config)
     assert b"streaming all changes" in asks_for_stream(client, serve(repository).url, clone)
     verify(client, clone)
-    assert nodes(hg, clone, hidden=True) == nodes(INSTALLED, repository, hidden=True)
-    expected = markers(INSTALLED.with_config(EVOLUTION), repository) if config else set()
+    assert nodes(hg, clone, hidden=True) == nodes(WARM, repository, hidden=True)
+    expected = markers(WARM.with_config(EVOLUTION), repository) if config else set()
     assert markers(hg.with_config(EVOLUTION), clone) == expected
 
 
@@ -211,10 +212,10 @@ def test_no_command_names_a_hidden_hash(repository: Path, server: Serving) -> No
 def secret_words(repository: Path, hidden: list[str]) -> set[bytes]:
     """What those changesets alone say: the raw nodes of their manifests, a bookmark, a file."""
     told = "secret() or hidden()"
-    manifests = INSTALLED(
+    manifests = WARM(
         "log", "--hidden", "--rev", told, "--template", "{manifest.node}\n", cwd=repository
     ).split()
-    visible = INSTALLED(
+    visible = WARM(
         "log", "--rev", "not secret()", "--template", "{manifest.node}\n", cwd=repository
     ).split()
     own = {bytes.fromhex(node.decode()) for node in set(manifests) - set(visible)}
@@ -224,11 +225,11 @@ def secret_words(repository: Path, hidden: list[str]) -> set[bytes]:
 
 def test_markers_name_no_secret(repository: Path, server: Serving) -> None:
     """A marker names what it hides, by its nature; no secret changeset is a part of any."""
-    secrets = nodes(INSTALLED, repository, "secret()")
+    secrets = nodes(WARM, repository, "secret()")
     body = request(server.address, "/?cmd=listkeys&namespace=obsolete").body
     (line,) = body.splitlines()
     raw = base64.b85decode(line.split(b"\t")[1])
-    gone = nodes(INSTALLED, repository, "hidden() and not secret()", hidden=True)
+    gone = nodes(WARM, repository, "hidden() and not secret()", hidden=True)
     assert any(bytes.fromhex(node) in raw for node in gone)
     for node in secrets:
         assert bytes.fromhex(node) not in raw
@@ -237,7 +238,7 @@ def test_markers_name_no_secret(repository: Path, server: Serving) -> None:
 
 def test_forced_getbundle_sends_no_secret(repository: Path, server: Serving) -> None:
     """Asked for by its hash, a secret changeset is an unknown head."""
-    (secret, *_) = nodes(INSTALLED, repository, "secret()")
+    (secret, *_) = nodes(WARM, repository, "secret()")
     query = f"/?cmd=getbundle&heads={secret}&common={'0' * 40}"
     reply = request(server.address, query, {"X-HgProto-1": "0.2 comp=none"})
     assert b"never tell" not in reply.body
@@ -257,17 +258,17 @@ def test_phase_moves_are_pulled(hg: Hg, writable: Source, serve_own: Serve, tmp_
     repository, clone = writable("drafts"), tmp_path / "clone"
     server = serve_own(repository)
     hg("clone", "--noupdate", server.url, clone)
-    INSTALLED("phase", "--public", "--rev", "desc('draft 1')", cwd=repository)
-    INSTALLED("phase", "--draft", "--rev", "secret()", cwd=repository)
+    WARM("phase", "--public", "--rev", "desc('draft 1')", cwd=repository)
+    WARM("phase", "--draft", "--rev", "secret()", cwd=repository)
     hg("pull", cwd=clone)
     verify(hg, clone)
-    expected = phases(INSTALLED, repository)
+    expected = phases(WARM, repository)
     assert phases(hg, clone) == expected
     assert b"hush" in bookmarks(hg, clone)
     server.check_log()
 
 
-PRIVATE = INSTALLED.with_config(
+PRIVATE = WARM.with_config(
     "format.use-internal-phase=yes",
     "format.exp-archived-phase=yes",
     "shelve.store=internal",

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 from tests.compat import sources
-from tests.compat.hg import INSTALLED, Hg
+from tests.compat.hg import Hg
 from tests.compat.history import PUBLISHED, assert_same, nodes, verify
 from tests.compat.serving import Serve
 from tests.compat.sources import Source
+from tests.compat.warm import WARM
 
 OLD_GETS = ("--config", "experimental.httppostargs=no")
 
@@ -37,14 +38,14 @@ def test_discovery_with_many_heads_of_the_clients_own(
     repository, clone = source("many_heads"), tmp_path / "clone"
     server = serve(repository)
     hg("clone", "--noupdate", "--rev", "1500", server.url, clone)
-    with INSTALLED.session(clone) as own:
+    with WARM.session(clone) as own:
         for number in range(30):
             own("update", "--clean", str(number % 20))
             own.write(f"own-{number}", b"own\n")
             own.commit(f"own {number}")
     hg("pull", server.url, cwd=clone)
     verify(hg, clone)
-    assert set(nodes(hg, clone, "public()")) == set(nodes(INSTALLED, repository))
+    assert set(nodes(hg, clone, "public()")) == set(nodes(WARM, repository))
 
 
 @pytest.mark.parametrize("how", [(), ("--stream",)], ids=["plain", "stream"])
@@ -52,7 +53,7 @@ def test_file_of_100_megabytes(
     hg: Hg, how: tuple[str, ...], source: Source, serve: Serve, tmp_path: Path
 ) -> None:
     """The older clients once each, by the plain way: a stream's bytes are the same to all."""
-    if hg != INSTALLED and how:
+    if hg != WARM and how:
         pytest.skip("a stream of it by the installed client only: 100 MB each")
     repository, clone = source("big_file"), tmp_path / "clone"
     hg("clone", "--noupdate", *how, serve(repository).url, clone)

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED
 from tests.compat.pushing import said
 from tests.compat.rawhttp import request
 from tests.compat.serving import serving
 from tests.compat.test_access import Site, auth
+from tests.compat.warm import WARM
 
 BIG = bytes(range(256)) * 4000
 NAME = hashlib.sha256(BIG).hexdigest()
@@ -23,12 +23,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     one = Site(tmp_path_factory.mktemp("site"))
     repository = one.folder / "repos/private/large"
     repository.parent.mkdir(parents=True)
-    INSTALLED("init", repository)
+    WARM("init", repository)
     cache = one.folder / "servers-cache"
     hgrc = f"[extensions]\nlfs =\n[lfs]\ntrack = all()\nusercache = {cache}\n"
     (repository / ".hg/hgrc").write_text(hgrc)
     (repository / "big").write_bytes(BIG)
-    INSTALLED("commit", "-q", "-A", "-m", "big", "-d", "0 0", cwd=repository)
+    WARM("commit", "-q", "-A", "-m", "big", "-d", "0 0", cwd=repository)
     one.write()
     with serving(one.repos, one.folder / "server", "--settings", str(one.settings)) as server:
         one.server, one.url = server, server.url
@@ -37,7 +37,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 def test_contents_go_by_the_rules_of_their_repository(site: Site, tmp_path: Path) -> None:
     url = f"{site.url}/private/large"
-    hg = INSTALLED.with_config(
+    hg = WARM.with_config(
         "extensions.lfs=", "lfs.track=all()", f"lfs.usercache={tmp_path / 'clients-cache'}"
     )
     hg("clone", "--noninteractive", url, tmp_path / "clone", *auth(url, "bob"))

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED, Hg
+from tests.compat.hg import Hg
 from tests.compat.history import PUBLISHED, assert_same, verify
 from tests.compat.rawhttp import Reply, get, request
 from tests.compat.serving import Serve, Serving, serving
 from tests.compat.sources import Source, fresh
+from tests.compat.warm import WARM
 
 SETTINGS = """
 [bundles]
@@ -30,7 +31,7 @@ def made(source: Source, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     """Of the rich repository, all of it public; asked once, and its bundles are there."""
     folder = tmp_path_factory.mktemp("made")
     repository = folder / "repositories" / "rich"
-    INSTALLED("clone", "--pull", "--noupdate", source("rich"), repository)
+    WARM("clone", "--pull", "--noupdate", source("rich"), repository)
     settings = folder / "trunkline.toml"
     settings.write_text(SETTINGS)
     where = folder / "repositories"
@@ -88,17 +89,17 @@ def test_every_client_clones_by_a_bundle(
 
 def test_client_without_zstd_has_one_to_take(made: Serving, tmp_path: Path) -> None:
     preference = "ui.clonebundleprefers=COMPRESSION=gzip"
-    said = INSTALLED("clone", "-U", "--config", preference, f"{made.url}/rich", tmp_path / "clone")
+    said = WARM("clone", "-U", "--config", preference, f"{made.url}/rich", tmp_path / "clone")
     assert b"-gzip-" in said
-    verify(INSTALLED, tmp_path / "clone")
+    verify(WARM, tmp_path / "clone")
 
 
 def test_who_takes_no_clone_bundle_gets_one_in_the_pull(made: Serving, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
-    INSTALLED("init", clone)
-    INSTALLED("pull", "--config", "ui.clonebundles=no", f"{made.url}/rich", cwd=clone)
+    WARM("init", clone)
+    WARM("pull", "--config", "ui.clonebundles=no", f"{made.url}/rich", cwd=clone)
     assert sizes(made)[-1] == len(fetched(made, "zstd").body) + len(b"\x04none")
-    assert_same(INSTALLED, clone, origin(made), without=(*PUBLISHED, b"bookmark"))
+    assert_same(WARM, clone, origin(made), without=(*PUBLISHED, b"bookmark"))
 
 
 def test_parts_of_a_file_make_the_whole(made: Serving) -> None:
@@ -121,7 +122,7 @@ def test_bundles_follow_the_repository(serve_own: Serve, tmp_path: Path) -> None
     """New ones after it has grown, none of what isn't public."""
     repository, settings = tmp_path / "r", tmp_path / "trunkline.toml"
     settings.write_text(SETTINGS)
-    with fresh(INSTALLED.with_config("phases.new-commit=public"), repository) as hg:
+    with fresh(WARM.with_config("phases.new-commit=public"), repository) as hg:
         hg.write("a", b"1\n")
         hg.commit("public")
         server = serve_own(repository, "--settings", str(settings))
@@ -135,11 +136,11 @@ def test_bundles_follow_the_repository(serve_own: Serve, tmp_path: Path) -> None
         hg.write("a", b"3\n")
         hg("commit", "-m", "draft", "--config", "phases.new-commit=draft")
     pulling = tmp_path / "pulling"
-    INSTALLED("init", pulling)
-    INSTALLED("pull", "--config", "ui.clonebundles=no", server.url, cwd=pulling)
+    WARM("init", pulling)
+    WARM("pull", "--config", "ui.clonebundles=no", server.url, cwd=pulling)
     assert len(sizes(server)) == 2  # the client has seen that something is missing
-    assert_same(INSTALLED, pulling, repository, without=PUBLISHED)
-    said = INSTALLED("clone", "-U", server.url, tmp_path / "clone")
+    assert_same(WARM, pulling, repository, without=PUBLISHED)
+    said = WARM("clone", "-U", server.url, tmp_path / "clone")
     assert b"added 2 changesets" in said
     assert b"added 1 changesets" in said
-    assert_same(INSTALLED, tmp_path / "clone", repository, without=PUBLISHED)
+    assert_same(WARM, tmp_path / "clone", repository, without=PUBLISHED)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED, Hg
+from tests.compat.hg import Hg
 from tests.compat.history import assert_same, bookmarks, nodes, verify
 from tests.compat.rawhttp import request
 from tests.compat.serving import IS_STOCK, Serve
 from tests.compat.sources import Source
+from tests.compat.warm import WARM
 
 BUNDLE1 = "devel.legacy.exchange=bundle1"
 PUBLISHED = [b"phase"]
@@ -58,7 +59,7 @@ def test_bundle1_incoming(hg: Hg, source: Source, serve: Serve, tmp_path: Path) 
     client("clone", "--noupdate", "--rev", "12", url, clone)
     out = client("incoming", "--template", "{node}\n", url, cwd=clone)
     found = [line for line in out.decode().split() if len(line) == 40]
-    assert found == nodes(INSTALLED, repository, "all() - ::12")
+    assert found == nodes(WARM, repository, "all() - ::12")
 
 
 @pytest.mark.parametrize(
@@ -111,7 +112,7 @@ def test_legacy_phases_and_bookmarks_exchange(
     client("clone", "--noupdate", serve(source("drafts")).url, clone)
     verify(hg, clone)
     assert len(nodes(hg, clone, "draft()")) == len(
-        nodes(INSTALLED, source("drafts"), "draft() and not hidden()")
+        nodes(WARM, source("drafts"), "draft() and not hidden()")
     )
     assert b"on-orphan" in bookmarks(hg, clone)
 
@@ -153,9 +154,9 @@ def test_server_may_prefer_a_stream(hg: Hg, source: Source, serve: Serve, tmp_pa
 @pytest.mark.skipif(IS_STOCK, reason="stock has no such policy")
 def test_near_clients_stream_by_themselves(source: Source, serve: Serve, tmp_path: Path) -> None:
     server = serve(source("rich"), "--config", "server.preferuncompressed=")
-    said = INSTALLED("clone", "--noupdate", server.url, tmp_path / "stream")
+    said = WARM("clone", "--noupdate", server.url, tmp_path / "stream")
     assert b"streaming all changes" in said
-    assert_same(INSTALLED, tmp_path / "stream", source("rich"), without=[*PUBLISHED, b"tag"])
+    assert_same(WARM, tmp_path / "stream", source("rich"), without=[*PUBLISHED, b"tag"])
     asked = server.address, "/?cmd=capabilities"
     assert b"stream-preferred" in request(*asked).body
     assert b"stream-preferred" not in request(*asked, {"Via": "1.1 proxy"}).body
@@ -165,7 +166,7 @@ def test_near_clients_stream_by_themselves(source: Source, serve: Serve, tmp_pat
 def test_stream_3_where_asked_for(source: Source, serve: Serve, tmp_path: Path) -> None:
     config = "experimental.stream-v3=yes"
     server = serve(source("rich"), "--config", config)
-    client = INSTALLED.with_config(config)
+    client = WARM.with_config(config)
     said = client("clone", "--noupdate", "--stream", server.url, tmp_path / "clone")
     assert b"entries to transfer" in said
-    assert_same(INSTALLED, tmp_path / "clone", source("rich"), without=[*PUBLISHED, b"tag"])
+    assert_same(WARM, tmp_path / "clone", source("rich"), without=[*PUBLISHED, b"tag"])

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 from tests.compat import nginx
-from tests.compat.hg import INSTALLED
 from tests.compat.pushing import said
 from tests.compat.serving import serving
 from tests.compat.svn.apache import ACCOUNT, free_port
 from tests.compat.test_access import SETTINGS, Site, auth
+from tests.compat.warm import WARM
 from tests.unit.http.certificates import Authority
 
 PATH = "/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin"
@@ -156,12 +156,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     one = Site(tmp_path_factory.mktemp("proxied"))
     repository = one.folder / "repos/private/large"
     repository.parent.mkdir(parents=True)
-    INSTALLED("init", repository)
+    WARM("init", repository)
     cache = one.folder / "servers-cache"
     hgrc = f"[extensions]\nlfs =\n[lfs]\ntrack = all()\nusercache = {cache}\n"
     (repository / ".hg/hgrc").write_text(hgrc)
     (repository / "big").write_bytes(BIG)
-    INSTALLED("commit", "-q", "-A", "-m", "big", "-d", "0 0", cwd=repository)
+    WARM("commit", "-q", "-A", "-m", "big", "-d", "0 0", cwd=repository)
     plain = SETTINGS.replace('config = ["web.push_ssl=no"]\n', "")
     one.write(plain.replace("[auth]\n", f"[server]\n{OURS}[auth]\n"))
     with serving(one.repos, one.folder / "server", "--settings", str(one.settings)) as server:
@@ -208,7 +208,7 @@ def test_clone_and_push_of_large_files_go_through(behind: Behind, tmp_path: Path
     site = behind.site
     for place, prefix in enumerate(behind.proxy.prefixes):
         url, target = f"{behind.url}{prefix}/private/large", tmp_path / f"clone-{place}"
-        hg = INSTALLED.with_config(
+        hg = WARM.with_config(
             "extensions.lfs=",
             "lfs.track=all()",
             f"lfs.usercache={target}-cache",

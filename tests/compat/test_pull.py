@@ -6,10 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED, Hg
+from tests.compat.hg import Hg
 from tests.compat.history import assert_same, bookmarks, nodes, verify
 from tests.compat.serving import Serve
 from tests.compat.sources import Source
+from tests.compat.warm import WARM
 
 PUBLISHED = [b"phase"]
 
@@ -30,7 +31,7 @@ def test_pull_in_many_steps(hg: Hg, url: str, repository: Path, tmp_path: Path) 
     clone = tmp_path / "clone"
     for step in (0, 3, 17, 36, 35, 33, 44, 40):
         hg("pull", "--rev", str(step), url, cwd=clone)
-        expected = nodes(INSTALLED, repository, str(step))
+        expected = nodes(WARM, repository, str(step))
         assert nodes(hg, clone, expected[0]) == expected
     hg("pull", url, cwd=clone)
     said = hg("pull", url, cwd=clone)
@@ -47,7 +48,7 @@ def test_pull_over_the_clients_own_changesets(
     hg("commit", "--addremove", "--message", "own", cwd=clone)
     hg("pull", url, cwd=clone)
     verify(hg, clone)
-    assert set(nodes(hg, clone, "not draft()")) == set(nodes(INSTALLED, repository))
+    assert set(nodes(hg, clone, "not draft()")) == set(nodes(WARM, repository))
     assert len(nodes(hg, clone, "draft()")) == 1
 
 
@@ -70,10 +71,10 @@ def test_incoming_lists_what_pull_would_bring(
     hg("clone", "--rev", "10", url, clone)
     out = hg("incoming", "--template", "{node}\n", "--bundle", bundle, url, cwd=clone)
     found = [line for line in out.decode().split() if len(line) == 40]
-    assert found == nodes(INSTALLED, repository, "all() - ::10")
+    assert found == nodes(WARM, repository, "all() - ::10")
     hg("unbundle", bundle, cwd=clone)
     verify(hg, clone)
-    assert len(nodes(hg, clone)) == len(nodes(INSTALLED, repository))
+    assert len(nodes(hg, clone)) == len(nodes(WARM, repository))
 
 
 def test_incoming_of_a_branch_and_a_revision(hg: Hg, url: str, tmp_path: Path) -> None:
@@ -95,7 +96,7 @@ def test_identify(hg: Hg, url: str, repository: Path, name: str) -> None:
     if name == "null":
         assert node == "0" * 40
     else:
-        assert [node] == nodes(INSTALLED, repository, f"'{name or 'tip'}'")
+        assert [node] == nodes(WARM, repository, f"'{name or 'tip'}'")
 
 
 def remote_id(hg: Hg, url: str, *options: str) -> str:
@@ -115,7 +116,7 @@ def test_bookmarks_are_pulled_and_compared(
     clone = tmp_path / "clone"
     hg("init", clone)
     hg("pull", "--bookmark", "feature/\u00fc", url, cwd=clone)
-    theirs = bookmarks(INSTALLED, repository)
+    theirs = bookmarks(WARM, repository)
     name = "feature/\u00fc".encode()
     ours = bookmarks(hg, clone)
     assert ours[name] == theirs[name]
@@ -132,7 +133,7 @@ def test_pull_follows_the_sources_growth(
     repository, clone = writable("rich"), tmp_path / "clone"
     server = serve_own(repository)
     hg("clone", "--noupdate", server.url, clone)
-    with INSTALLED.session(repository) as work:
+    with WARM.session(repository) as work:
         work("update", "default")
         for step in range(4):
             work.write("grows", b"%d\n" % step)
@@ -141,8 +142,8 @@ def test_pull_follows_the_sources_growth(
             if step == 2:
                 work("tag", "grown")
             hg("pull", cwd=clone)
-            assert nodes(hg, clone, "tip") == nodes(INSTALLED, repository, "tip")
-            assert bookmarks(hg, clone)[b"@"] == bookmarks(INSTALLED, repository)[b"@"]
+            assert nodes(hg, clone, "tip") == nodes(WARM, repository, "tip")
+            assert bookmarks(hg, clone)[b"@"] == bookmarks(WARM, repository)[b"@"]
     server.check_log()
     assert_same(hg, clone, repository, without=[*PUBLISHED, b"tag"])
 
@@ -152,9 +153,9 @@ def test_strip_at_the_source_is_seen(
 ) -> None:
     repository, clone = writable("rich"), tmp_path / "clone"
     server = serve_own(repository)
-    before = nodes(INSTALLED, repository, "tip")
+    before = nodes(WARM, repository, "tip")
     assert [remote_id(hg, server.url)] == before
-    strip = INSTALLED.with_config("extensions.strip=")
+    strip = WARM.with_config("extensions.strip=")
     strip("strip", "--no-backup", "--rev", "tip", cwd=repository)
     hg("clone", "--noupdate", server.url, clone)
     assert_same(hg, clone, repository, without=[*PUBLISHED, b"tag"])

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from tests.compat.conftest import Host
-from tests.compat.hg import INSTALLED, Finished, Hg
+from tests.compat.hg import Finished, Hg
 from tests.compat.history import verify
 from tests.compat.pushing import Target, commit, hosted, make_repository, said, start
 from tests.compat.rawhttp import Reply
@@ -208,7 +208,7 @@ def test_a_race_that_touches_nothing_of_ours_is_none(make: Make) -> None:
     WARM("branch", "-q", "other", cwd=two)
     commit(WARM, one, "mine")
     commit(WARM, two, "theirs")
-    hook = f"hooks.preoutgoing.race={INSTALLED.executable} -R {two} push -q --new-branch"
+    hook = f"hooks.preoutgoing.race={WARM.executable} -R {two} push -q --new-branch"
     WARM.with_config(hook)("push", cwd=one)
     assert len(target.nodes()) == 4
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.compat.conftest import Host
-from tests.compat.hg import INSTALLED, Hg
+from tests.compat.hg import Hg
 from tests.compat.history import bookmarks, verify
 from tests.compat.pushing import (
     Target,
@@ -91,7 +91,7 @@ def test_what_hooks_print_is_shown_as_the_stock_server_shows_it(
 def test_a_hook_that_fails_forbids_the_push(
     hg: Hg, form: tuple[str, ...], hook: str, make: Make
 ) -> None:
-    if hg.executable != INSTALLED.executable and hook != "pretxnchangegroup":
+    if hg.executable != WARM.executable and hook != "pretxnchangegroup":
         pytest.skip("of the server alone: one client is enough")
     target = make(f"[hooks]\n{hook}.no = echo nicht f\u00fcr dich; exit 7\n")
     hg = hg.with_config(*form)

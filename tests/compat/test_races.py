@@ -11,13 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED
 from tests.compat.history import nodes, verify
 from tests.compat.serving import Serve
 from tests.compat.test_snapshots_under_writes import SECRET, writing
+from tests.compat.warm import WARM
 
 SEEDS = range(int(os.environ.get("TRUNKLINE_RACES", "1")))  # each takes about 15 seconds
-CLIENT = INSTALLED.with_config("experimental.evolution=all", "phases.publish=no")
+CLIENT = WARM.with_config("experimental.evolution=all", "phases.publish=no")
 HGRC = "[phases]\npublish = no\n[experimental]\nevolution = all\n"
 
 
@@ -58,7 +58,7 @@ def test_what_a_client_gets_of_a_repository_that_moves_is_sound(
     seed: int, serve_own: Serve, tmp_path: Path
 ) -> None:
     path = tmp_path / "repo"
-    INSTALLED("init", path)
+    WARM("init", path)
     (path / ".hg/hgrc").write_text(HGRC)
     server = serve_own(path)
     followers = [Follower(server.url, tmp_path, how) for how in ("--pull", "--stream")]
@@ -68,7 +68,7 @@ def test_what_a_client_gets_of_a_repository_that_moves_is_sound(
     server.check_log()
     for follower in followers:
         assert follower.sound > 2 * len(follower.said), (follower.sound, follower.said)
-    verify(INSTALLED, path)
+    verify(WARM, path)
     CLIENT("clone", "-qU", server.url, tmp_path / "last")
     verify(CLIENT, tmp_path / "last")
     served = nodes(CLIENT, path, "not secret()")

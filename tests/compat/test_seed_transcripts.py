@@ -13,10 +13,10 @@ from urllib.parse import quote
 
 import pytest
 from mercurial import zstd
-from tests.compat.hg import INSTALLED
 from tests.compat.rawhttp import get, request
 from tests.compat.serving import IS_STOCK, Serve
 from tests.compat.sources import Source
+from tests.compat.warm import WARM
 
 NODE = "e93700bd72895c5addab234c56d4024b487a362f"
 GETBUNDLE = f"?cmd=getbundle&heads={NODE}&common={'0' * 40}"
@@ -54,7 +54,7 @@ def f(resp: bytes, count: int) -> str:
 
 
 def test_repository_is_the_transcripts(repository: Path) -> None:
-    assert INSTALLED("log", "--template", "{node}", cwd=repository).decode() == NODE
+    assert WARM("log", "--template", "{node}", cwd=repository).decode() == NODE
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED, HgFailed
+from tests.compat.hg import HgFailed
+from tests.compat.warm import WARM
 
 from trunkline.errors import StoreError
 from trunkline.hg.store.changelog import parse_changeset
@@ -39,7 +40,7 @@ class Writer:
 
     def __init__(self, path: Path, seed: int) -> None:
         self._path = path
-        self._hg = INSTALLED.with_config(*CONFIG).session(path)
+        self._hg = WARM.with_config(*CONFIG).session(path)
         self._random = random.Random(seed)
         self.count = 0
 
@@ -136,7 +137,7 @@ def examine(snapshot: Snapshot) -> None:
 @pytest.mark.parametrize("seed", range(2))
 def test_no_snapshot_is_torn(seed: int, tmp_path: Path) -> None:
     path = tmp_path / "repo"
-    INSTALLED("init", path)
+    WARM("init", path)
     seen: set[bytes] = set()
     broken = 0
     with writing(path, seed) as thread:
@@ -153,6 +154,6 @@ def test_no_snapshot_is_torn(seed: int, tmp_path: Path) -> None:
                     snapshot.check()
                 broken += 1
     examine(repository.snapshot())
-    INSTALLED("verify", "-q", cwd=path)
+    WARM("verify", "-q", cwd=path)
     assert len(seen) > STEPS // 3
     assert broken < len(seen) // 3

@@ -8,7 +8,8 @@ from pathlib import Path
 from threading import Event, Thread
 
 import pytest
-from tests.compat.hg import INSTALLED, Hg, HgFailed, Session
+from tests.compat.hg import Hg, HgFailed, Session
+from tests.compat.warm import WARM
 from tests.unit.hg.bundle.streams import bundle_of, bundle_of_v1, configured
 from tests.unit.hg.bundle.writing import add, open_writer
 
@@ -82,7 +83,7 @@ def test_a_client_applies_a_stream(hg: Hg, bundle: Bundler, source: Path, tmp_pa
     apply(client, tmp_path / "bundle", tmp_path / "clone")
 
     template = IDS if bundle is bundle_v1 else SEEN  # the oldest form has no phases
-    trusted = INSTALLED.with_config(*CLIENT, SLOW_NODEMAP)
+    trusted = WARM.with_config(*CLIENT, SLOW_NODEMAP)
     assert log(client, tmp_path / "clone", template) == log(trusted, source, template)
     if bundle is not bundle_v1:
         assert client("-R", tmp_path / "clone", "debugobsolete") != b""
@@ -90,7 +91,7 @@ def test_a_client_applies_a_stream(hg: Hg, bundle: Bundler, source: Path, tmp_pa
 
 def test_the_installed_client_applies_a_stream_of_version_3(source: Path, tmp_path: Path) -> None:
     (tmp_path / "bundle").write_bytes(b"".join(bundle_v3(Repository(str(source)).snapshot())))
-    client = INSTALLED.with_config(*CLIENT, SLOW_NODEMAP)
+    client = WARM.with_config(*CLIENT, SLOW_NODEMAP)
 
     apply(client, tmp_path / "bundle", tmp_path / "clone")
 
@@ -123,7 +124,7 @@ class Writer:
     def _run(self) -> None:
         try:
             config = ("extensions.strip=", "experimental.evolution=all", "phases.publish=no")
-            with INSTALLED.with_config(*config).session(self._path) as hg:
+            with WARM.with_config(*config).session(self._path) as hg:
                 while not self._stop.is_set():
                     self._step(hg)
                     self.steps += 1
@@ -166,12 +167,12 @@ def test_streams_are_whole_while_somebody_writes(tmp_path: Path) -> None:
     repo = open_writer(path)
     add(repo, {b"a": b"1\n"})
     add(repo, {b"a": b"2\n"})
-    INSTALLED("-R", path, "update", "-q")
+    WARM("-R", path, "update", "-q")
     repository = Repository(str(path))
     broken = 0
     with (
         Writer(path, seed=1) as writer,
-        INSTALLED.with_config(*CLIENT).session(tmp_path) as client,
+        WARM.with_config(*CLIENT).session(tmp_path) as client,
     ):
         for run in range(RUNS):
             while writer.steps < 4 * (run + 2) and writer._thread.is_alive():

@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED, Session
+from tests.compat.hg import Session
 from tests.compat.history import PUBLISHED, assert_same, nodes, verify
 from tests.compat.serving import Serve
 from tests.compat.sources import Source
+from tests.compat.warm import WARM
 
 ROUNDS = 6
 WHOLE, MOST = 3, 20  # clones: a strip falls between the questions of one in a few
@@ -39,7 +40,7 @@ def keep_committing(work: Session, stop: threading.Event, faults: list[BaseExcep
 @contextmanager
 def busy(repository: Path) -> Iterator[None]:
     stop, faults = threading.Event(), list[BaseException]()
-    hg = INSTALLED.with_config("extensions.strip=")
+    hg = WARM.with_config("extensions.strip=")
     with hg.session(repository) as work:
         work("update", "default")
         thread = threading.Thread(target=keep_committing, args=(work, stop, faults))
@@ -63,12 +64,12 @@ def test_clone_of_a_busy_repository(
     with busy(repository):
         while whole < WHOLE:
             clone = tmp_path / f"clone-{count}"
-            done = INSTALLED.run("clone", "--noupdate", how, server.url, clone, expect=None)
+            done = WARM.run("clone", "--noupdate", how, server.url, clone, expect=None)
             count += 1
             if done.status == 0:
                 whole += 1
                 assert (STREAMING in done.out) == (how == "--stream")
-                verify(INSTALLED, clone)
+                verify(WARM, clone)
             else:
                 assert any(words in done.err for words in BROKEN), done
                 assert count < MOST
@@ -78,15 +79,15 @@ def test_clone_of_a_busy_repository(
 def test_pull_from_a_busy_repository(writable: Source, serve_own: Serve, tmp_path: Path) -> None:
     repository, clone = writable("rich"), tmp_path / "clone"
     server = serve_own(repository)
-    INSTALLED("clone", "--noupdate", server.url, clone)
-    before = len(nodes(INSTALLED, clone))
+    WARM("clone", "--noupdate", server.url, clone)
+    before = len(nodes(WARM, clone))
     with busy(repository):
         for _ in range(ROUNDS):
-            INSTALLED.run("pull", server.url, cwd=clone, expect=None)
-    INSTALLED("pull", server.url, cwd=clone)
-    verify(INSTALLED, clone)
-    assert len(nodes(INSTALLED, clone)) > before
-    assert set(nodes(INSTALLED, repository)) <= set(nodes(INSTALLED, clone))
+            WARM.run("pull", server.url, cwd=clone, expect=None)
+    WARM("pull", server.url, cwd=clone)
+    verify(WARM, clone)
+    assert len(nodes(WARM, clone)) > before
+    assert set(nodes(WARM, repository)) <= set(nodes(WARM, clone))
     server.check_log()
 
 
@@ -98,7 +99,7 @@ def keep_pushing(
     work: Path, url: str, done: threading.Event, pushed: list[str], faults: list[BaseException]
 ) -> None:
     try:
-        with INSTALLED.session(work) as own:
+        with WARM.session(work) as own:
             for step in range(PUSHES):
                 own.write(f"pushed-{step}", b"%d\n" % step * 1000)
                 own.commit(f"pushed {step}")
@@ -117,7 +118,7 @@ def test_clones_while_another_client_pushes(
     """Each clone is sound and holds what was pushed before it began; nobody is refused."""
     repository, work = writable("rich"), tmp_path / "work"
     server = serve_own(repository, *OPEN)
-    INSTALLED("clone", "--updaterev", "default", repository, work)
+    WARM("clone", "--updaterev", "default", repository, work)
     done, pushed, faults = threading.Event(), list[str](), list[BaseException]()
     thread = threading.Thread(target=keep_pushing, args=(work, server.url, done, pushed, faults))
     thread.start()
@@ -125,15 +126,15 @@ def test_clones_while_another_client_pushes(
     try:
         while not done.is_set() or clones < 2:
             before, clone = list(pushed), tmp_path / f"clone-{clones}"
-            said = INSTALLED("clone", "--noupdate", how, server.url, clone)
+            said = WARM("clone", "--noupdate", how, server.url, clone)
             assert (STREAMING in said) == (how == "--stream")
-            verify(INSTALLED, clone)
-            assert set(before) <= set(nodes(INSTALLED, clone))
+            verify(WARM, clone)
+            assert set(before) <= set(nodes(WARM, clone))
             clones += 1
     finally:
         thread.join()
     assert faults == []
-    INSTALLED("clone", "--noupdate", how, server.url, tmp_path / "last")
+    WARM("clone", "--noupdate", how, server.url, tmp_path / "last")
     assert len(pushed) == PUSHES
-    assert_same(INSTALLED, tmp_path / "last", repository, without=[*PUBLISHED, b"tag: +local-tag"])
+    assert_same(WARM, tmp_path / "last", repository, without=[*PUBLISHED, b"tag: +local-tag"])
     server.check_log()

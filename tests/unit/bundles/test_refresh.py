@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.compat.hg import INSTALLED
+from tests.compat.warm import WARM
 from tests.unit.bundles.making import Made, copy_of
 from tests.unit.http.conftest import commit, run
 
@@ -66,10 +66,10 @@ def test_bundle_holds_what_is_public_and_nothing_else(own: Made, tmp_path: Path)
     assert edition.changesets == 2
     for bundle in edition.bundles:
         clone = tmp_path / bundle.kind
-        INSTALLED("init", clone)
-        INSTALLED("unbundle", "-q", own.shelf.path(bundle), cwd=clone)
-        assert INSTALLED("log", "-T", "{desc} ", cwd=clone) == b"two one "
-        said = INSTALLED("debugbundle", "--spec", own.shelf.path(bundle), cwd=clone)
+        WARM("init", clone)
+        WARM("unbundle", "-q", own.shelf.path(bundle), cwd=clone)
+        assert WARM("log", "-T", "{desc} ", cwd=clone) == b"two one "
+        said = WARM("debugbundle", "--spec", own.shelf.path(bundle), cwd=clone)
         assert said.decode().strip() == bundle.spec
 
 
@@ -89,7 +89,7 @@ def test_stream_ordered_before_a_secret_commit_is_not_made(own: Made) -> None:
 
 def test_stream_bundle_says_what_its_reader_must_know(made: Made) -> None:
     (stream,) = (bundle for bundle in made.edition.bundles if bundle.kind == "stream")
-    said = INSTALLED("debugbundle", "--spec", made.shelf.path(stream), cwd=made.repository)
+    said = WARM("debugbundle", "--spec", made.shelf.path(stream), cwd=made.repository)
     assert said.decode().strip() == stream.spec
 
 

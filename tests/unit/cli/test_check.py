@@ -6,7 +6,7 @@ from pathlib import Path
 import bcrypt
 import pytest
 from click.testing import CliRunner, Result
-from tests.compat.hg import INSTALLED
+from tests.compat.warm import WARM
 
 from trunkline.cli import main
 
@@ -23,7 +23,7 @@ def site(tmp_path: Path) -> Path:
     tmp_path.chmod(0o755)
     for name in ("repos/team/a", "repos/free"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        INSTALLED.run("init", tmp_path / name)
+        WARM.run("init", tmp_path / name)
     (tmp_path / "repos/free/.hg/hgrc").write_text("[web]\nallow-push = *\n")
     hashed = bcrypt.hashpw(b"secret", bcrypt.gensalt(4)).decode()
     (tmp_path / "htpasswd").write_text(f"alice:{hashed}\n")

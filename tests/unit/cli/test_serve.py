@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.compat.hg import ENVIRONMENT, INSTALLED
+from tests.compat.hg import ENVIRONMENT
+from tests.compat.warm import WARM
 
 from trunkline.cli import main
 
@@ -27,7 +28,7 @@ def refused(*words: str, hgrc: str = "") -> str:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    INSTALLED.run("init", tmp_path / "r")
+    WARM.run("init", tmp_path / "r")
     return tmp_path / "r"
 
 

@@ -10,7 +10,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED, Session
+from tests.compat.hg import Session
+from tests.compat.warm import WARM
 
 BIG_FILE = 8 * 1024 * 1024  # bytes, not compressible: more than a reply's first piece
 
@@ -53,13 +54,13 @@ def run(repository: Path, *words: str) -> bytes:
     """By a warm process; but extensions would stay in it."""
     hgrc = repository / ".hg" / "hgrc"
     if hgrc.exists() and "[extensions]" in hgrc.read_text():
-        return INSTALLED(*words, cwd=repository)
+        return WARM(*words, cwd=repository)
     return warm()("--cwd", repository, "-R", repository, *words)
 
 
 @cache
 def warm() -> Session:
-    session = INSTALLED.session(Path(tempfile.gettempdir()))
+    session = WARM.session(Path(tempfile.gettempdir()))
     atexit.register(session.close)
     return session
 
@@ -69,5 +70,5 @@ def empty() -> Path:
     """What `hg init` makes, to be copied."""
     folder = Path(tempfile.mkdtemp(prefix="trunkline-empty-"))
     atexit.register(shutil.rmtree, folder)
-    INSTALLED.run("init", folder / "r")
+    WARM.run("init", folder / "r")
     return folder / "r"

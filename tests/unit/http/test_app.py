@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from tests.compat.hg import INSTALLED
+from tests.compat.warm import WARM
 from tests.unit.http.conftest import BIG_FILE, commit, head, new, run
 from tests.unit.http.driving import Client, Reply, ask, busy, get, make_app, post
 
@@ -258,7 +258,7 @@ def test_https_is_believed_of_a_trusted_proxy_only(made: Path) -> None:
 def test_anonymous_pushes_where_the_repository_says_so(tmp_path: Path, made: Path) -> None:
     bundle = tmp_path / "bundle"
     source = made / "group" / "deep"
-    INSTALLED.run("bundle", "-q", "--all", "--type", "none-v1", bundle, cwd=source)
+    WARM.run("bundle", "-q", "--all", "--type", "none-v1", bundle, cwd=source)
     ways: dict[str, dict[str, Any]] = {
         "hgrc": {"config": ["web.push_ssl=no", "web.allow-push=*"]},
         "flag": {"allow_write": "anonymous"},
@@ -350,7 +350,7 @@ def test_a_client_that_goes_in_the_middle_of_a_push_is_logged_as_gone(
     reply = ask(make_app(target, settings=settings), client)[0]
     assert reply.status == 400  # which it doesn't read
     assert json.loads(log.read_text())["outcome"] == "gone"
-    INSTALLED.run("recover", cwd=target, expect=1)  # no transaction was left behind
+    WARM.run("recover", cwd=target, expect=1)  # no transaction was left behind
 
 
 # -- limits: each is crossed
@@ -667,7 +667,7 @@ def test_client_that_goes_away_ends_the_work(made: Path, tmp_path: Path) -> None
 
 
 def copy(source: Path, target: Path) -> Path:
-    INSTALLED.run("clone", "-q", "-U", "--pull", source, target)
+    WARM.run("clone", "-q", "-U", "--pull", source, target)
     return target
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.compat.hg import INSTALLED
+from tests.compat.warm import WARM
 from tests.unit.hg.store.repositories import commit, sample, writing
 from tests.unit.http.driving import Client, ask, make_app
 
@@ -179,7 +179,7 @@ class Patient:
     def __init__(self, sound: Path, folder: Path, log: pytest.LogCaptureFixture) -> None:
         self.path = folder / "served" / "r"
         shutil.copytree(sound, self.path, symlinks=True)
-        old, new = INSTALLED("log", "-r", "3+tip", "-T", "{node} ", cwd=sound).decode().split()
+        old, new = WARM("log", "-r", "3+tip", "-T", "{node} ", cwd=sound).decode().split()
         self._asks = {
             name: "/r?cmd=" + words.replace("OLD", old).replace("NEW", new)
             for name, words in ASKS.items()

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED
+from tests.compat.warm import WARM
 from tests.unit.hg.store.repositories import sample
 from tests.unit.http.conftest import commit, new
 from tests.unit.http.driving import Reply, get, make_app
@@ -42,8 +42,8 @@ LINKS = [
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = sample(tmp_path_factory.mktemp("sound") / "r")
-    INSTALLED("phase", "--draft", "--force", "--rev", "all()", cwd=path)
-    INSTALLED("bookmark", "mark", cwd=path)
+    WARM("phase", "--draft", "--force", "--rev", "all()", cwd=path)
+    WARM("bookmark", "mark", cwd=path)
     return path
 
 
@@ -95,7 +95,7 @@ def test_a_symlink_that_comes_later_is_seen(sound: Path, tmp_path: Path) -> None
 def test_share_may_have_its_source_anywhere(sound: Path, tmp_path: Path) -> None:
     share = tmp_path / "served" / "share"
     share.parent.mkdir()
-    INSTALLED.with_config("extensions.share=")("share", "--noupdate", sound, share)
+    WARM.with_config("extensions.share=")("share", "--noupdate", sound, share)
     app = make_app(share.parent)
     assert get(app, f"/share?cmd={ASKS['stream']}").is_whole
 
@@ -114,7 +114,7 @@ def test_ready_made_bundles_are_not_taken_from_elsewhere(sound: Path, tmp_path: 
     for ask in (
         "clonebundles_manifest",
         "get_cached_bundle_inline&path=file",
-        f"getbundle&cg=1&heads={INSTALLED('log', '-r', '0', '-T', '{node}', cwd=sound).decode()}"
+        f"getbundle&cg=1&heads={WARM('log', '-r', '0', '-T', '{node}', cwd=sound).decode()}"
         f"&{BUNDLE2}",
     ):
         assert b"not for everybody" not in get(app, f"/r?cmd={ask}", partial).body

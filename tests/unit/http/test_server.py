@@ -20,9 +20,10 @@ from pathlib import Path
 import pytest
 from mercurial import hg
 from mercurial import ui as ui_module
-from tests.compat.hg import ENVIRONMENT, INSTALLED
+from tests.compat.hg import ENVIRONMENT
 from tests.compat.rawhttp import whole_body
 from tests.compat.serving import Serving, trunkline_command
+from tests.compat.warm import WARM
 from tests.unit.http.conftest import BIG_FILE, commit, head, new
 from tests.unit.http.test_app import copy, getbundle
 from tests.unit.liveness import is_alive
@@ -113,7 +114,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 def test_clones_from_a_folder_and_says_one_line(made: Path, start: Start, tmp_path: Path) -> None:
     server = start(made, "--workers", "2")
-    INSTALLED.run("clone", "-q", f"{server.url}/group/deep", tmp_path / "clone")
+    WARM.run("clone", "-q", f"{server.url}/group/deep", tmp_path / "clone")
     assert head(tmp_path / "clone") == head(made / "group" / "deep")
     lines = [line for line in server.log().splitlines() if "listening" in line]
     assert lines == [f"listening on {server.url}"]
@@ -128,7 +129,7 @@ def test_client_that_may_not_is_told_so_and_asked_for_no_password(
     commit(repository, "a", b"1", "one")
     server = start(repository)
     clone = tmp_path / "clone"
-    INSTALLED.run("clone", "-q", server.url, clone)
+    WARM.run("clone", "-q", server.url, clone)
     commit(clone, "a", b"2", "two")
     told = refusal(clone, "push")
     assert "abort: remote error:\npush not authorized" in told
@@ -141,7 +142,7 @@ def test_client_that_may_not_is_told_so_and_asked_for_no_password(
 def refusal(folder: Path, *words: str) -> str:
     """All that a real client says when it fails; it may ask, and gets no answer."""
     ran = subprocess.run(
-        [str(INSTALLED.executable), "--config", "ui.interactive=yes", *words],
+        [str(WARM.executable), "--config", "ui.interactive=yes", *words],
         cwd=folder,
         env={name: value for name, value in ENVIRONMENT.items() if name != "HGPLAIN"},
         stdin=subprocess.DEVNULL,
@@ -161,7 +162,7 @@ def test_memory_of_a_full_clone_is_bounded(start: Start, tmp_path: Path) -> None
     repository = new(tmp_path / "large")
     for name in ("a", "b", "c"):
         (repository / name).write_bytes(os.urandom(20_000_000))
-    INSTALLED.run("commit", "-qAm", "three", "-u", "x", "-d", "0 0", cwd=repository)
+    WARM.run("commit", "-qAm", "three", "-u", "x", "-d", "0 0", cwd=repository)
     server = start(repository, "--workers", "1")
     host, _, port = server.address.rpartition(":")
     wire = http.client.HTTPConnection(host, int(port), timeout=SECONDS)
@@ -471,7 +472,7 @@ def test_no_child_is_left_after_the_end(tmp_path: Path) -> None:
     repository = new(tmp_path / "r", "[hooks]\npreoutgoing = true\n")
     commit(repository, "a", b"1", "one")
     server = Serving(trunkline_command(repository, "--workers", "1"), tmp_path / "server")
-    INSTALLED.run("clone", "-q", server.url, tmp_path / "clone")
+    WARM.run("clone", "-q", server.url, tmp_path / "clone")
     (worker,) = children(server.pid)
     out = subprocess.run(["pgrep", "-P", str(worker)], capture_output=True, text=True, check=False)
     processes = [int(word) for word in out.stdout.split()]

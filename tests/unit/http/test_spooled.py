@@ -21,9 +21,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.compat.hg import INSTALLED
 from tests.compat.rawhttp import whole_body
 from tests.compat.serving import Serving, trunkline_command
+from tests.compat.warm import WARM
 from tests.unit.http.conftest import commit, head, new
 from tests.unit.http.driving import Client, Reply, ask, make_app
 from tests.unit.http.gated import BREAKING, GATE, MAKER
@@ -278,7 +278,7 @@ def test_censored_contents_are_not_kept(tmp_path: Path, folder: Path) -> None:
     for _ in range(2):
         (reply,) = ask(app, clone(repository))
         assert word in reply.body
-    INSTALLED.run(*config, "censor", "-q", "--no-check-heads", "-r", node, "a", cwd=repository)
+    WARM.run(*config, "censor", "-q", "--no-check-heads", "-r", node, "a", cwd=repository)
     (reply,) = ask(app, clone(repository))
     assert word not in reply.body
 
@@ -293,7 +293,7 @@ def test_hidden_and_secret_changesets_do_not_come_from_the_spool(
     (before,) = ask(app, clone(repository))
     assert b"the secret word" in before.body
     common = head(repository)
-    INSTALLED.run("phase", "-q", "--force", "--secret", "-r", "tip", cwd=repository)
+    WARM.run("phase", "-q", "--force", "--secret", "-r", "tip", cwd=repository)
     (after,) = ask(app, Client("GET", f"/?cmd=getbundle&common={'0' * 40}", [ZSTD]))
     assert after.is_whole
     assert b"first" in after.body
@@ -601,7 +601,7 @@ def test_folder_deleted_under_way(middle: Path, start: Any, folder: Path, tmp_pa
     shutil.rmtree(folder)
     with wire:
         assert whole_body(first + read_all(wire)) == streamed(middle, SLOW)
-    INSTALLED.run("clone", "-q", "-U", server.url, tmp_path / "again")
+    WARM.run("clone", "-q", "-U", server.url, tmp_path / "again")
     assert len(wholes(folder)) == 1
 
 
@@ -641,9 +641,9 @@ def test_storm_of_real_clones_while_the_repository_is_written_to(
 
     def one(number: int) -> Path:
         target = tmp_path / f"clone-{number}"
-        INSTALLED.run("clone", "-q", "-U", "--pull", server.url, target)
-        INSTALLED.run("verify", "-q", "-R", target)
-        INSTALLED.run("pull", "-q", "-R", target)
+        WARM.run("clone", "-q", "-U", "--pull", server.url, target)
+        WARM.run("verify", "-q", "-R", target)
+        WARM.run("pull", "-q", "-R", target)
         return target
 
     with ThreadPoolExecutor(5) as pool:
@@ -652,8 +652,8 @@ def test_storm_of_real_clones_while_the_repository_is_written_to(
         stop.set()
         assert writing.result() > 0
     for target in clones:
-        INSTALLED.run("verify", "-q", "-R", target)
-        INSTALLED.run("pull", "-q", "-R", target)
+        WARM.run("verify", "-q", "-R", target)
+        WARM.run("pull", "-q", "-R", target)
         assert head(target) == head(repository)
     server.check_log()
     assert wholes(folder)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED
+from tests.compat.warm import WARM
 from tests.unit.hg.store.repositories import sample
 from tests.unit.http.driving import Reply, get, make_app
 
@@ -47,7 +47,7 @@ def path() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="trunkline-") as folder:
         os.chmod(folder, 0o755)
         path = sample(Path(folder) / "served" / "r")
-        INSTALLED("phase", "--draft", "--force", "-r", "0", cwd=path)
+        WARM("phase", "--draft", "--force", "-r", "0", cwd=path)
         subprocess.run(["chmod", "-R", "a+rX", path.parent], check=True)
         yield path
 

@@ -139,28 +139,28 @@ def write_svndiff_to(writer: SvndiffWriter, pool: Any, handler: Any, handler_bat
     """Sets a window handler that writes svndiff. What it gives must be kept until the end."""
     handle = ffi.new_handle(writer)
     stream = lib.svn_stream_create(handle, pool)
-    lib.svn_stream_set_write(stream, _write)
-    lib.svn_stream_set_close(stream, _close)
+    lib.svn_stream_set_write(stream, _write())
+    lib.svn_stream_set_close(stream, _close())
     lib.svn_txdelta_to_svndiff3(handler, handler_baton, stream, writer.version, writer.level, pool)
     return handle
 
 
 def make_editor(pool: Pool) -> Any:
     editor = lib.svn_delta_default_editor(pool.handle)
-    editor.set_target_revision = _set_target_revision
-    editor.open_root = _open_root
-    editor.delete_entry = _delete_entry
-    editor.add_directory = _add_dir
-    editor.open_directory = _open_dir
-    editor.change_dir_prop = _change_prop
-    editor.close_directory = _close_dir
-    editor.absent_directory = _absent_dir
-    editor.add_file = _add_file
-    editor.open_file = _open_file
-    editor.apply_textdelta = _apply_textdelta
-    editor.change_file_prop = _change_prop
-    editor.close_file = _close_file
-    editor.absent_file = _absent_file
-    editor.close_edit = _close_edit
+    editor.set_target_revision = _set_target_revision()
+    editor.open_root = _open_root()
+    editor.delete_entry = _delete_entry()
+    editor.add_directory = _add_dir()
+    editor.open_directory = _open_dir()
+    editor.change_dir_prop = _change_prop()
+    editor.close_directory = _close_dir()
+    editor.absent_directory = _absent_dir()
+    editor.add_file = _add_file()
+    editor.open_file = _open_file()
+    editor.apply_textdelta = _apply_textdelta()
+    editor.change_file_prop = _change_prop()
+    editor.close_file = _close_file()
+    editor.absent_file = _absent_file()
+    editor.close_edit = _close_edit()
     editor.apply_textdelta_stream = ffi.NULL
     return editor

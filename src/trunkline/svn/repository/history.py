@@ -73,7 +73,7 @@ def segments(
                 peg,
                 start,
                 end,
-                _segment,
+                _segment(),
                 pool.baton(give),
                 *session.authz(),
                 pool.handle,

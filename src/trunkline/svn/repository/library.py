@@ -13,8 +13,6 @@ from collections.abc import Callable
 from functools import cache, wraps
 from typing import Any
 
-import cffi
-
 from trunkline.errors import SettingsError
 from trunkline.svn.repository.declarations import DECLARATIONS
 from trunkline.svn.repository.error import CANCELLED, SvnError
@@ -23,7 +21,6 @@ CACHE_BYTES = 32 * 1024 * 1024  # of each worker, for all repositories
 
 log = logging.getLogger(__name__)
 
-ffi: Any = cffi.FFI()
 _raised = threading.local()
 
 
@@ -42,14 +39,20 @@ def library_path() -> str:
 
 
 @cache
-def declare() -> None:
-    ffi.cdef(DECLARATIONS)
+def declare() -> Any:
+    """The types, by cffi: importing it and reading the declarations takes 0.1 s, which nobody
+    spends who has no such repository.
+    """
+    import cffi
+
+    declared = cffi.FFI()
+    declared.cdef(DECLARATIONS)
+    return declared
 
 
 @cache
 def load() -> Any:
     """The functions, by name: a handle's symbols are those of all that it depends on."""
-    declare()
     try:
         found: Any = ffi.dlopen(library_path())
     except OSError as error:
@@ -71,13 +74,17 @@ def load() -> Any:
 class _Lazy:
     """`lib.name` loads the library when it is first used."""
 
+    def __init__(self, load: Callable[[], Any]) -> None:
+        self.__load = load
+
     def __getattr__(self, name: str) -> Any:
-        value = getattr(load(), name)
+        value = getattr(self.__load(), name)
         setattr(self, name, value)
         return value
 
 
-lib: Any = _Lazy()
+ffi: Any = _Lazy(declare)
+lib: Any = _Lazy(load)
 
 
 def check(error: Any) -> None:
@@ -112,7 +119,9 @@ def read_error(library: Any, error: Any) -> SvnError:
 
 
 def callback(signature: str) -> Callable[[Callable[..., None]], Any]:
-    """Makes a C function of ours; what it raises comes out of the `check` around it."""
+    """The name stands for what gives a C function of ours, made when first asked for; what it
+    raises comes out of the `check` around it.
+    """
 
     def decorate(function: Callable[..., None]) -> Any:
         @wraps(function)
@@ -124,8 +133,7 @@ def callback(signature: str) -> Callable[[Callable[..., None]], Any]:
                 return lib.svn_error_create(CANCELLED, ffi.NULL, ffi.NULL)
             return ffi.NULL
 
-        declare()
-        return ffi.callback(signature, guarded)
+        return cache(lambda: ffi.callback(signature, guarded))
 
     return decorate
 
@@ -135,7 +143,6 @@ def warning_callback() -> Any:
     """For what goes wrong beside an operation that goes on, such as a cache of representations
     that two processes create at once. Without it, libsvn ends the process.
     """
-    declare()
 
     @ffi.callback("void(void *, svn_error_t *)")  # type: ignore[untyped-decorator]
     def warn(_: Any, error: Any) -> None:

@@ -38,7 +38,7 @@ def list_tree(
                 depth,
                 int(is_short),
                 *session.authz(),
-                _dirent,
+                _dirent(),
                 pool.baton(give),
                 ffi.NULL,
                 ffi.NULL,
@@ -72,7 +72,7 @@ def merged_ranges(
                 inherit,
                 int(with_descendants),
                 *session.authz(),
-                _mergeinfo,
+                _mergeinfo(),
                 pool.baton(found),
                 pool.handle,
             )

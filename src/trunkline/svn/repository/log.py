@@ -108,9 +108,9 @@ def read_log(session: Session, wish: LogWish, listener: Listener) -> None:
                 int(wish.with_merged),
                 ffi.NULL if wish.revprops is None else text_array(wish.revprops, pool),
                 *session.authz(),
-                _change if wish.with_changes else ffi.NULL,
+                _change() if wish.with_changes else ffi.NULL,
                 baton,
-                _entry,
+                _entry(),
                 baton,
                 pool.handle,
             )
@@ -178,7 +178,7 @@ def read_file_revs(
                 end,
                 int(with_merged),
                 *session.authz(),
-                _file_rev,
+                _file_rev(),
                 pool.baton(listener),
                 pool.handle,
             )

@@ -120,7 +120,7 @@ class Session:
         """Function and baton; both NULL when everything may be read."""
         if self._authz is None:
             return ffi.NULL, ffi.NULL
-        return may_read_path, self._handle
+        return may_read_path(), self._handle
 
     # -- revisions
 

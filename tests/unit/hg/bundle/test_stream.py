@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from mercurial import requirements as stock_requirements
 from mercurial import streamclone
-from tests.compat.hg import INSTALLED
+from tests.compat.warm import WARM
 from tests.unit.hg.bundle.streams import configured, stock_repository
 from tests.unit.hg.store.repositories import FORMATS, commit, make, opened, writing
 
@@ -93,7 +93,7 @@ def pruned(tmp_path: Path) -> Path:
 
 
 def test_a_hidden_changeset_forbids_streams_unless_configured(pruned: Path) -> None:
-    INSTALLED("-R", pruned, "update", "-q", "0")
+    WARM("-R", pruned, "update", "-q", "0")
     snapshot = opened(pruned).snapshot()
 
     assert snapshot.view("served").filtered

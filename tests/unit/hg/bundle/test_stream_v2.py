@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED
+from tests.compat.warm import WARM
 from tests.unit.hg.bundle.streams import (
     configured,
     files_of_v2,
@@ -66,7 +66,7 @@ def test_phases_and_markers_go_along_as_stocks(
 
 def test_caches_go_along_as_stocks(tmp_path: Path) -> None:
     add(open_writer(tmp_path / "r"), {b"a": b"1\n", b".hgtags": b"0" * 40 + b" none\n"})
-    INSTALLED("-R", tmp_path / "r", "debugupdatecaches")
+    WARM("-R", tmp_path / "r", "debugupdatecaches")
 
     stream = payload(part_of(tmp_path / "r", configured()))
 
@@ -89,7 +89,7 @@ def test_an_obsstore_that_is_being_appended_to_is_cut(rewritten: Path) -> None:
 
 def test_a_share_is_its_sources_stream(tmp_path: Path) -> None:
     add(open_writer(tmp_path / "r"), {b"a": b"1\n"})
-    INSTALLED.with_config("extensions.share=")("share", "-U", tmp_path / "r", tmp_path / "share")
+    WARM.with_config("extensions.share=")("share", "-U", tmp_path / "r", tmp_path / "share")
 
     stream = payload(part_of(tmp_path / "share", configured()))
 

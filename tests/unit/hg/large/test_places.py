@@ -6,7 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import ENVIRONMENT, INSTALLED
+from tests.compat.hg import ENVIRONMENT
+from tests.compat.warm import WARM
 
 from trunkline.config.hgconfig import HgConfig
 from trunkline.hg.large.places import largefiles_blobs, lfs_blobs, user_cache
@@ -35,7 +36,7 @@ def largefiles(ui, repo):
 def stock_paths(repository: Path, extension: str) -> list[str]:
     oracle = repository.with_name("oracle.py")
     oracle.write_text(ORACLE)
-    hg = INSTALLED.with_config(f"extensions.{extension}=", f"extensions.oracle={oracle}")
+    hg = WARM.with_config(f"extensions.{extension}=", f"extensions.oracle={oracle}")
     return subprocess.run(
         hg.command("-R", repository, "--config", "extensions.share=", f"oracle-{extension}"),
         env={**ENVIRONMENT, "HOME": "/home/of/the server"},
@@ -50,9 +51,9 @@ def test_paths_are_those_of_the_extensions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_share: bool
 ) -> None:
     path = tmp_path / "r"
-    INSTALLED("init", path)
+    WARM("init", path)
     if is_share:
-        INSTALLED.with_config("extensions.share=")("share", "-U", path, tmp_path / "share")
+        WARM.with_config("extensions.share=")("share", "-U", path, tmp_path / "share")
         path = tmp_path / "share"
     monkeypatch.setenv("HOME", "/home/of/the server")
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED, Session
+from tests.compat.hg import Session
+from tests.compat.warm import WARM
 
 from trunkline.hg.stock.configuration import close_readers
 from trunkline.hg.stock.pool import Limits, Pool
@@ -21,7 +22,7 @@ _sessions: list[Session] = []
 def warm_hg() -> Session:
     """One process for all that tests write: a start of `hg` costs more than most commands."""
     if not _sessions:
-        _sessions.append(INSTALLED.session(Path("/")))
+        _sessions.append(WARM.session(Path("/")))
     return _sessions[0]
 
 

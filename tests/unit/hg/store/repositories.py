@@ -10,7 +10,8 @@ from typing import Any
 
 from mercurial import hg as hg_module
 from mercurial import ui as ui_module
-from tests.compat.hg import INSTALLED, Session
+from tests.compat.hg import Session
+from tests.compat.warm import WARM
 
 from trunkline.hg.store.repository import Repository
 
@@ -27,13 +28,13 @@ FORMATS: dict[str, tuple[str, ...]] = {
 
 
 def make(path: Path, *config: str) -> Path:
-    INSTALLED.with_config(*config)("init", path)
+    WARM.with_config(*config)("init", path)
     return path
 
 
 @contextmanager
 def writing(path: Path, *config: str) -> Iterator[Session]:
-    with INSTALLED.with_config(*config).session(path) as hg:
+    with WARM.with_config(*config).session(path) as hg:
         yield hg
 
 

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED
+from tests.compat.warm import WARM
 from tests.unit.hg.store import repositories
 
 from trunkline.errors import NotNative, StoreError
@@ -60,7 +60,7 @@ def test_a_share_has_the_store_of_its_source(
 ) -> None:
     config = (f"format.use-share-safe={is_safe}", "extensions.share=")
     source = repositories.make(tmp_path / "source", *config)
-    INSTALLED.with_config(*config)("share", "-U", *options, source, tmp_path / "share")
+    WARM.with_config(*config)("share", "-U", *options, source, tmp_path / "share")
     if "--relative" in options:  # both may move together
         (tmp_path / "moved").mkdir()
         for name in ("source", "share"):
@@ -79,14 +79,14 @@ def test_a_share_has_the_store_of_its_source(
 def test_bookmarks_in_the_store_are_shared(tmp_path: Path) -> None:
     config = ("format.bookmarks-in-store=yes", "extensions.share=")
     source = repositories.make(tmp_path / "source", *config)
-    INSTALLED.with_config(*config)("share", "-U", source, tmp_path / "share")
+    WARM.with_config(*config)("share", "-U", source, tmp_path / "share")
     layout = read_layout(str(tmp_path / "share/.hg"))
     assert layout.bookmarks_path == os.path.realpath(source) + "/.hg/store/bookmarks"
 
 
 def test_a_share_whose_source_is_gone_is_an_error(tmp_path: Path) -> None:
     source = repositories.make(tmp_path / "source")
-    INSTALLED.with_config("extensions.share=")("share", "-U", source, tmp_path / "share")
+    WARM.with_config("extensions.share=")("share", "-U", source, tmp_path / "share")
     shutil.rmtree(source)
     with pytest.raises(StoreError, match="source isn't there"):
         read_layout(str(tmp_path / "share/.hg"))
@@ -95,7 +95,7 @@ def test_a_share_whose_source_is_gone_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", [b"", b"\n", b"/some\0where\n"])
 def test_a_source_that_is_no_path_is_damage(text: bytes, tmp_path: Path) -> None:
     source = repositories.make(tmp_path / "source")
-    INSTALLED.with_config("extensions.share=")("share", "-U", source, tmp_path / "share")
+    WARM.with_config("extensions.share=")("share", "-U", source, tmp_path / "share")
     told = tmp_path / "share/.hg/sharedpath"
     told.write_bytes(text)
     with pytest.raises(StoreError) as caught:
@@ -105,7 +105,7 @@ def test_a_source_that_is_no_path_is_damage(text: bytes, tmp_path: Path) -> None
 
 def test_a_share_and_source_that_differ_in_safety_are_left_to_mercurial(tmp_path: Path) -> None:
     source = repositories.make(tmp_path / "source", "format.use-share-safe=no")
-    INSTALLED.with_config("extensions.share=")("share", "-U", source, tmp_path / "share")
+    WARM.with_config("extensions.share=")("share", "-U", source, tmp_path / "share")
     with (source / ".hg/requires").open("a") as file:
         file.write("share-safe\n")
     with pytest.raises(NotNative, match="differ in share-safe"):

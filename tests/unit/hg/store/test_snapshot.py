@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED
+from tests.compat.warm import WARM
 from tests.unit.hg.store import repositories
 
 from trunkline.errors import NotNative, StoreError
@@ -31,7 +31,7 @@ def path(source: Path, tmp_path: Path) -> Path:
 
 
 def hg(path: Path, *words: str, config: tuple[str, ...] = (), expect: int = 0) -> bytes:
-    return INSTALLED.with_config(*config).run(*words, cwd=path, expect=expect).out
+    return WARM.with_config(*config).run(*words, cwd=path, expect=expect).out
 
 
 def evolve(path: Path, *words: str) -> bytes:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED
+from tests.compat.warm import WARM
 from tests.unit.hg.store.stock import Stock
 
 from trunkline.errors import StoreError
@@ -73,7 +73,7 @@ def test_a_cache_that_cant_be_read_is_empty(tmp_path: Path) -> None:
 
 
 def test_tags_are_read_behind_the_metadata_of_a_copied_file(tmp_path: Path) -> None:
-    hg, repo = INSTALLED, tmp_path / "repo"
+    hg, repo = WARM, tmp_path / "repo"
     hg("init", repo)
     (repo / "old").write_bytes(b"")
     hg("commit", "-qAm", "a file", cwd=repo)

@@ -5,7 +5,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from tests.compat.hg import INSTALLED
+from tests.compat.warm import WARM
 from tests.unit.hg.store.repositories import make, opened
 
 from trunkline.errors import StoreError
@@ -44,7 +44,7 @@ def test_there_is_no_parent_without_a_dirstate(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", ["yes", "no"])
 def test_parents_and_conflict_of_a_real_merge(tmp_path: Path, version: str) -> None:
-    hg = INSTALLED.with_config(
+    hg = WARM.with_config(
         f"format.use-dirstate-v2={version}",
         "ui.merge=internal:fail",
         "storage.dirstate-v2.slow-path=allow",
