@@ -17,7 +17,12 @@ from tests.compat.warm import WARM
 ROUNDS = 6
 WHOLE, MOST = 3, 20  # clones: a strip falls between the questions of one in a few
 # What was stripped is asked for; the reply, or what was read for it, ended in the middle.
-BROKEN = (b"abort: unknown revision '", b"abort: stream ended unexpectedly", b"HTTP Error 500")
+BROKEN = (
+    b"abort: unknown revision '",
+    b"abort: stream ended unexpectedly",
+    b"abort: HTTP request error (incomplete response",
+    b"HTTP Error 500",
+)
 STREAMING = b"streaming all changes"
 
 

@@ -14,14 +14,13 @@ TEXTS = st.lists(st.sampled_from([b"%", b"4", b"1", b"aF", b"g", b"%41", b"%fF",
 )
 
 
-@settings(deadline=None)
 @given(TEXTS)
 def test_reads_what_urllib_reads(text: bytes) -> None:
     assert unquote(text) == unquote_to_bytes(text)
     assert unquote_piece(text) == unquote_to_bytes(text)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(TEXTS, st.integers(0, 3))
 def test_cuts_nothing_quoted_in_two(text: bytes, before: int) -> None:
     long = b"%" * (PIECE - before - len(text) // 2) + text + b"%41" * PIECE

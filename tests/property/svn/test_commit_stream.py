@@ -161,7 +161,7 @@ class Editor:
         self.stream += self.encoder.props(path, None, changes.items())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(edits=EDITS, cuts=st.lists(st.integers(1, 5000), max_size=8))
 def test_any_edit_survives(core: Core, edits: list[Edit], cuts: list[int]) -> None:
     session = Session(core.served.path)
@@ -202,7 +202,7 @@ CHANGES = st.lists(
 )
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 @given(changes=CHANGES, cut=st.integers(0, len(STREAM)))
 def test_the_parser_says_what_is_wrong_and_nothing_else(
     changes: list[tuple[int, int, bytes]], cut: int
@@ -214,7 +214,7 @@ def test_the_parser_says_what_is_wrong_and_nothing_else(
     assert is_sound([bytes(data[:cut]), bytes(data[cut:])]) == is_same
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(kinds=st.lists(st.tuples(st.sampled_from(list(b"HRLMDCPTBZE?")), st.binary(max_size=60))))
 def test_records_of_any_bytes(kinds: list[tuple[int, bytes]]) -> None:
     head = MAGIC + b"H\0\0\0\6\0\0\0\1k\0"
@@ -223,7 +223,7 @@ def test_records_of_any_bytes(kinds: list[tuple[int, bytes]]) -> None:
         assert not is_sound([start + body])  # nobody guesses a SHA-256
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(changes=CHANGES)
 def test_a_server_is_never_at_fault(core: Core, changes: list[tuple[int, int, bytes]]) -> None:
     data = bytearray(STREAM)

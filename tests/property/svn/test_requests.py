@@ -94,7 +94,7 @@ def shared_core() -> Iterator[Core]:
         yield from make_core(Path(folder))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.sampled_from(sorted(METHODS)), PATHS, st.binary(max_size=40), HEADERS)
 def test_any_bytes_get_an_answer(
     shared_core: Core, method: str, path: bytes, body: bytes, headers: dict[str, bytes]
@@ -103,7 +103,7 @@ def test_any_bytes_get_an_answer(
     assert b"internal error" not in said
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.sampled_from(NAMES), st.lists(TREES, max_size=5), PATHS, HEADERS)
 def test_any_xml_gets_an_answer(
     shared_core: Core,

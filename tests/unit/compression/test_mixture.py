@@ -70,7 +70,7 @@ def test_ends_of_segments(size: int) -> None:
     assert zlib.decompress(pack(data, SEGMENT)) == data
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.binary(max_size=200), max_size=40), st.integers(1, 300))
 def test_any_cut_reads_back(blocks: list[bytes], segment: int) -> None:
     """With short segments, so that turns change within a few hundred bytes."""
@@ -80,7 +80,7 @@ def test_any_cut_reads_back(blocks: list[bytes], segment: int) -> None:
     assert zlib.decompress(packed) == b"".join(blocks)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(0, 1000), st.integers(1000, 100_000))
 def test_matches_across_turns_read_back(seed: int, block: int) -> None:
     """A period close to the window: matches reach back over the change of turn."""

@@ -73,11 +73,11 @@ def test_nothing_of_a_repository_is_read_through_a_symlink(
 def test_nobody_waits_for_a_pipe_in_a_files_place(sound: Path, tmp_path: Path) -> None:
     inside = tmp_path / "served" / "r"
     shutil.copytree(sound, inside, symlinks=True)
-    app = make_app(inside.parent)
     for name in ("data/a.i", "00manifest.i", "00changelog.i"):
         path, aside = inside / ".hg/store" / name, tmp_path / "aside"
         path.rename(aside)
         os.mkfifo(path)
+        app = make_app(inside.parent)  # another one may hold what was there open
         assert is_refused(get(app, f"/r?cmd={ASKS['normal']}")), name
         aside.replace(path)
 

@@ -34,7 +34,7 @@ def steps(draw: st.DrawFn) -> list[Step]:
     return found
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.data())
 def test_client_is_whole_and_gets_what_stock_sends(data: st.DataObject) -> None:
     history = data.draw(steps())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from trunkline.errors import PeerError
@@ -34,7 +34,6 @@ REQUESTS = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=60) | REQUESTS.map(lambda value: json.dumps(value).encode()))
 @example(b'{"operation":"upload","objects":[{"oid":"\xff","size":1}]}')
 @example(b"[" * 100_000)
@@ -52,7 +51,6 @@ def test_only_the_peers_fault_is_raised(data: bytes) -> None:
         format_offered(Offered(parse_verify(data).oid, 0))
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from([b"/", b".git", b"info", b"lfs", b"objects", b".hg", b"%2e"])))
 def test_a_path_is_of_lfs_or_not(words: list[bytes]) -> None:
     wish = parse_wish(b"/" + b"".join(words))

@@ -45,7 +45,7 @@ def where() -> Served:
     return served(stock)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.sampled_from(sorted(COMMANDS)), ARGUMENTS, PROTO, st.sampled_from(["GET", "POST"]))
 def test_known_command_with_any_arguments(
     command: bytes, arguments: dict[bytes, bytes], proto: bytes, method: str
@@ -62,7 +62,7 @@ def test_known_command_with_any_arguments(
         assert b"Traceback" not in reply.body
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.binary(max_size=100), st.dictionaries(st.sampled_from(
     [b"x-hgarg-1", b"x-hgproto-1", b"x-hgargs-post"]), st.binary(max_size=40)))  # fmt: skip
 def test_any_bytes(query: bytes, headers: dict[bytes, bytes]) -> None:

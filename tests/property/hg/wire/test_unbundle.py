@@ -66,9 +66,7 @@ def where() -> Served:
     return served(stock())
 
 
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
-)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow], database=None)
 @given(HEADS, BODIES)
 @example(FORCE, b"HG20" + bytes(4) + part(b"CHANGEGROUP", b"\0\0\0\x05") + bytes(4))
 @example(FORCE, b"HG20" + struct.pack(">i", 2**31 - 1))
