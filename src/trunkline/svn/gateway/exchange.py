@@ -38,6 +38,11 @@ class Exchange:
         return self.request.body.size + 1024  # and a head
 
     @property
+    def is_answered(self) -> bool:
+        """Its answer has begun."""
+        return self.head is not None
+
+    @property
     def is_full(self) -> bool:
         return self._held > HELD_LIMIT
 

@@ -36,15 +36,30 @@ class Link(asyncio.Protocol):
     def is_usable(self) -> bool:
         return not self.is_lost and not self.is_last and self.left > 0
 
-    async def send(self, exchange: Exchange, host: bytes) -> None:
+    def begin(self, exchange: Exchange, host: bytes) -> None:
+        """A head, whose body follows: `write_chunk`."""
         assert self._transport is not None
+        self._transport.write(self._register(exchange, host))
+
+    async def write_chunk(self, data: bytes) -> None:
+        """b"" is the last."""
+        assert self._transport is not None
+        self._transport.write(b"%x\r\n%s\r\n" % (len(data), data))
+        await self._can_write.wait()
+
+    def _register(self, exchange: Exchange, host: bytes) -> bytes:
+        """Its head."""
         if not self.unanswered:
             self.was_idle = True
         self.unanswered.append(exchange)
         self.unanswered_size += exchange.size
         self.left -= 1
         exchange.on_read = self._resume
-        head = exchange.request.head(host)
+        return exchange.request.head(host)
+
+    async def send(self, exchange: Exchange, host: bytes) -> None:
+        assert self._transport is not None
+        head = self._register(exchange, host)
         body = exchange.request.body
         if body.size <= 65536:
             self._transport.write(head + body.read())

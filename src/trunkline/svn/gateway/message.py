@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.client import responses
+from os import SEEK_END
 from tempfile import SpooledTemporaryFile
 
 Headers = list[tuple[bytes, bytes]]
@@ -29,6 +30,7 @@ class Body:
 
     def write(self, data: bytes) -> None:
         self.size += len(data)
+        self._file.seek(0, SEEK_END)
         self._file.write(data)
 
     def blocks(self) -> Iterator[bytes]:
@@ -49,13 +51,16 @@ class Body:
 
 @dataclass(slots=True)
 class Request:
-    """`origin` is what a client says to a proxy: "http://host:port". `target` is path and query."""
+    """`origin` is what a client says to a proxy: "http://host:port". `target` is path and query.
+    `is_streamed`: its body isn't here, and follows in chunks.
+    """
 
     method: bytes
     target: bytes
     headers: Headers = field(default_factory=list)
     body: Body = field(default_factory=Body)
     origin: bytes = b""
+    is_streamed: bool = False
 
     def header(self, name: bytes) -> bytes | None:
         return find(self.headers, name)
@@ -64,7 +69,9 @@ class Request:
         """As it goes upstream."""
         lines = [b"%s %s HTTP/1.1\r\nHost: %s\r\n" % (self.method, self.target, host)]
         lines += kept(self.headers, HOP_BY_HOP | {b"host"})
-        if self.body.size or self.method in (b"PUT", b"POST"):
+        if self.is_streamed:
+            lines.append(b"Transfer-Encoding: chunked\r\n")
+        elif self.body.size or self.method in (b"PUT", b"POST"):
             lines.append(b"Content-Length: %d\r\n" % self.body.size)
         return b"".join(lines) + b"\r\n"
 

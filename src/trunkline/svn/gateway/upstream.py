@@ -91,8 +91,9 @@ class Upstream:
         return link
 
     def warm(self) -> None:
-        """The first connection, ahead of the first request."""
-        self._warming = asyncio.create_task(self._warm())
+        """A connection that somebody needs in a moment."""
+        if not self._kept:
+            self._warming = asyncio.create_task(self._warm())
 
     async def _warm(self) -> None:
         try:
