@@ -8,6 +8,7 @@ from urllib.parse import unquote_to_bytes
 from trunkline.svn.gateway.channel import Channel
 from trunkline.svn.gateway.failure import XML
 from trunkline.svn.gateway.message import Headers, Request, response
+from trunkline.svn.gateway.touched import Touched
 from trunkline.svn.gateway.upstream import Repository
 
 GOOD = {
@@ -18,7 +19,6 @@ GOOD = {
     b"PUT": 201,  # or 204, see `_expected`
     b"PROPPATCH": 207,
 }
-OF_OLD_FILES = (b"x-svn-version-name", b"x-svn-base-fulltext-md5")
 PATCHED = (
     b'<?xml version="1.0" encoding="utf-8"?>\n<D:multistatus xmlns:D="DAV:"><D:response>'
     b"<D:href>%s</D:href><D:propstat><D:prop/><D:status>HTTP/1.1 200 OK</D:status></D:propstat>"
@@ -27,10 +27,7 @@ PATCHED = (
 
 
 class Commit(ABC):
-    """`txn` and `txr` are URL paths: the transaction's own, and that of its root.
-
-    Holds: the paths that were copied to.
-    """
+    """`txn` and `txr` are URL paths: the transaction's own, and that of its root."""
 
     def __init__(
         self, channel: Channel, repository: Repository, txn: bytes, txr: bytes, post: Request
@@ -41,7 +38,7 @@ class Commit(ABC):
         self.txr = txr
         self.is_over = False  # committed, or removed
         self.post = post  # whose credentials the gateway's own requests bear
-        self._copied: set[bytes] = set()  # URL paths
+        self._touched = Touched()
 
     @abstractmethod
     def send(self, request: Request, status: int) -> None:
@@ -60,9 +57,8 @@ class Commit(ABC):
         """Nothing is left of it upstream afterwards, unless it is committed."""
 
     def owns(self, request: Request) -> bool:
-        if request.target in (self.txn, self.txr):
-            return request.method in GOOD
-        if request.target.startswith(self.txr + b"/"):
+        target = self._target(request)
+        if target in (self.txn, self.txr) or target.startswith(self.txr + b"/"):
             return request.method in GOOD
         if request.method == b"HEAD":
             return b"/!svn/" not in request.target and self.path(request.target) is not None
@@ -73,6 +69,7 @@ class Commit(ABC):
         if request.method == b"MERGE":
             return await self.merge(request)
         if request.method == b"HEAD":  # is the path free? The status of the PUT will tell
+            self._touched.note(b"HEAD", self.path(request.target) or b"")
             return response(404)
         if request.method == b"DELETE" and request.target == self.txn:
             await self.finish()
@@ -84,12 +81,11 @@ class Commit(ABC):
 
     def _expected(self, request: Request) -> int:
         """The status that the client wants, and that the upstream is held to."""
-        if request.method == b"COPY":
-            self._copied.add(path_of(request.header(b"destination") or b""))
-        if request.method != b"PUT":
-            return GOOD[request.method]
-        is_old = request.target in self._copied or any(map(request.header, OF_OLD_FILES))
-        return 204 if is_old else 201
+        path = self.path_in(request)
+        if request.method == b"PUT" and not self._touched.is_new(path, request):
+            return 204
+        self._touched.note(request.method, path)
+        return GOOD[request.method]
 
     def credentials(self) -> Headers:
         wanted = (b"authorization", b"user-agent")
@@ -106,10 +102,15 @@ class Commit(ABC):
 
     def path_in(self, request: Request) -> bytes:
         """What a request is about."""
-        target = request.target
-        if request.method == b"COPY":
-            target = path_of(request.header(b"destination") or b"")
+        target = self._target(request)
         return unquote_to_bytes(target[len(self.txr) :]) if target.startswith(self.txr) else b""
+
+    @staticmethod
+    def _target(request: Request) -> bytes:
+        """The URL path of what is changed."""
+        if request.method == b"COPY":
+            return path_of(request.header(b"destination") or b"")
+        return request.target
 
 
 def path_of(url: bytes) -> bytes:
