@@ -15,13 +15,18 @@ UNLIMITED = 1 << 60
 
 
 class Link(asyncio.Protocol):
-    """`left` is how many more requests the upstream takes, as far as it has said."""
+    """`left` is how many more requests the upstream takes, as far as it has said; `on_limit` is
+    told how many it takes of one connection.
+    """
 
-    def __init__(self) -> None:
+    def __init__(
+        self, left: int = UNLIMITED, on_limit: Callable[[int], None] = lambda _: None
+    ) -> None:
         self.unanswered: deque[Exchange] = deque()
         self.unanswered_size = 0
         self.answered = 0  # in all
-        self.left = UNLIMITED
+        self.left = left
+        self._on_limit = on_limit
         self.is_lost = False
         self.is_last = False  # the upstream said that it reads no more requests
         self.was_idle = True  # at the last sending, and no answer since
@@ -51,16 +56,19 @@ class Link(asyncio.Protocol):
         """Its head."""
         if not self.unanswered:
             self.was_idle = True
+        is_first = not self.answered and not self.unanswered
         self.unanswered.append(exchange)
         self.unanswered_size += exchange.size
         self.left -= 1
         exchange.on_read = self._resume
-        return exchange.request.head(host)
+        return exchange.request.head(host, is_first)
 
     async def send(self, exchange: Exchange, host: bytes) -> None:
         assert self._transport is not None
         head = self._register(exchange, host)
         body = exchange.request.body
+        if self.is_lost:
+            return
         if body.size <= 65536:
             self._transport.write(head + body.read())
         else:
@@ -150,6 +158,7 @@ class Link(asyncio.Protocol):
             name, _, value = part.strip().partition(b"=")
             if name.lower() == b"max" and value.isdigit():
                 self.left = max(0, int(value) - (len(self.unanswered) - 1))
+                self._on_limit(self.answered + 1 + int(value))
 
 
 def is_unframed(head: Head) -> bool:

@@ -65,9 +65,13 @@ class Request:
     def header(self, name: bytes) -> bytes | None:
         return find(self.headers, name)
 
-    def head(self, host: bytes) -> bytes:
-        """As it goes upstream."""
+    def head(self, host: bytes, is_first: bool = False) -> bytes:
+        """As it goes upstream. The first of a connection asks how many more may follow: Apache
+        doesn't say unless it is asked.
+        """
         lines = [b"%s %s HTTP/1.1\r\nHost: %s\r\n" % (self.method, self.target, host)]
+        if is_first:
+            lines.append(b"Connection: Keep-Alive\r\n")
         lines += kept(self.headers, HOP_BY_HOP | {b"host"})
         if self.is_streamed:
             lines.append(b"Transfer-Encoding: chunked\r\n")

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from trunkline.errors import SettingsError
 from trunkline.svn.gateway.exchange import UpstreamLost
-from trunkline.svn.gateway.link import Link
+from trunkline.svn.gateway.link import UNLIMITED, Link
 from trunkline.svn.gateway.message import Head
 
 KEPT_LINKS = 8
@@ -60,6 +60,7 @@ class Upstream:
         self._kept: list[Link] = []
         self._warming: asyncio.Task[None] | None = None
         self._one_by_one_until = 0.0
+        self._requests = UNLIMITED  # of one connection
         self._accepted: dict[bytes, float] = {}
         self._salt = os.urandom(16)
 
@@ -82,13 +83,20 @@ class Upstream:
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 transport, link = await asyncio.get_running_loop().create_connection(
-                    Link, self._host, self._port, ssl=self._tls
+                    lambda: Link(self._requests, self._learn_limit),
+                    self._host,
+                    self._port,
+                    ssl=self._tls,
                 )
         except (OSError, TimeoutError) as error:
             raise UpstreamLost(f"{self.url} can't be reached: {words(error)}") from None
         sock = transport.get_extra_info("socket")
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         return link
+
+    def _learn_limit(self, requests: int) -> None:
+        """Of one connection. A new one may be full before its first answer comes."""
+        self._requests = requests
 
     def warm(self) -> None:
         """A connection that somebody needs in a moment."""
