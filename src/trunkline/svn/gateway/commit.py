@@ -38,7 +38,7 @@ class Commit(ABC):
         self.txr = txr
         self.is_over = False  # committed, or removed
         self.post = post  # whose credentials the gateway's own requests bear
-        self._touched = Touched()
+        self.touched = Touched()
 
     @abstractmethod
     def send(self, request: Request, status: int) -> None:
@@ -69,7 +69,7 @@ class Commit(ABC):
         if request.method == b"MERGE":
             return await self.merge(request)
         if request.method == b"HEAD":  # is the path free? The status of the PUT will tell
-            self._touched.note(b"HEAD", self.path(request.target) or b"")
+            self.touched.note(b"HEAD", self.path(request.target) or b"")
             return response(404)
         if request.method == b"DELETE" and request.target == self.txn:
             await self.finish()
@@ -82,9 +82,9 @@ class Commit(ABC):
     def _expected(self, request: Request) -> int:
         """The status that the client wants, and that the upstream is held to."""
         path = self.path_in(request)
-        if request.method == b"PUT" and not self._touched.is_new(path, request):
+        if request.method == b"PUT" and not self.touched.is_new(path, request):
             return 204
-        self._touched.note(request.method, path)
+        self.touched.note(request.method, path)
         return GOOD[request.method]
 
     def credentials(self) -> Headers:

@@ -15,6 +15,7 @@ from trunkline.svn.gateway.commit import Commit
 from trunkline.svn.gateway.exchange import Exchange, UpstreamLost
 from trunkline.svn.gateway.failure import Failure
 from trunkline.svn.gateway.message import Body, Request
+from trunkline.svn.gateway.repeated import Repeated
 from trunkline.svn.gateway.upstream import Repository
 
 log = logging.getLogger(__name__)
@@ -29,6 +30,7 @@ class PlainCommit(Commit):
     ) -> None:
         super().__init__(channel, repository, txn, txr, post)
         self._failure: Failure | None = None
+        self._repeated = Repeated(repository.root)
         self._waiting: set[Exchange] = set()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -75,6 +77,8 @@ class PlainCommit(Commit):
         path = self.path_in(request)
         found = failure.find_failure(exchange, path, expected)
         if found is not None:
+            if self._repeated.excuses(exchange, path, found, self.touched):
+                return
             if request.method == b"POST":
                 credentials = request.header(b"authorization") or b""
                 self.channel.upstream.refuse(self.repository, credentials)
@@ -87,8 +91,8 @@ class PlainCommit(Commit):
 
     async def merge(self, request: Request) -> bytes:
         await self._idle.wait()
-        if self._failure is not None:
-            why = self._failure
+        why = self._failure or await self._repeated.settle(self.channel, self.credentials())
+        if why is not None:
             await self.finish()
             return why.format()
         self._is_merging = True

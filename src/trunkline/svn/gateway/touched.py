@@ -43,6 +43,15 @@ class Touched:
             return True
         return not self._deleted.isdisjoint((path, *parents(path)))
 
+    def is_own(self, method: bytes, path: bytes) -> bool:
+        """Whether something was at `path` when `method` came is this commit's own doing."""
+        if method == b"DELETE":
+            before = path in self._made or path in self._copied
+        else:
+            before = path in self._deleted
+        own = (self._made, self._deleted, self._copied)
+        return before or any(not one.isdisjoint(parents(path)) for one in own)
+
 
 def parents(path: bytes) -> Iterator[bytes]:
     """From the nearest on, without the root."""
