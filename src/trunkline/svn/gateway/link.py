@@ -12,6 +12,8 @@ from trunkline.svn.gateway.exchange import Exchange
 from trunkline.svn.gateway.message import Head, Headers
 
 UNLIMITED = 1 << 60
+SMALL = 1 << 16  # bytes of a request that goes in one piece
+TOGETHER_SECONDS = 0.002  # that a small request waits for others
 
 
 class Link(asyncio.Protocol):
@@ -34,6 +36,9 @@ class Link(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._parser = httptools.HttpResponseParser(self)
         self._headers: Headers = []
+        self._unsent: list[bytes] = []
+        self._unsent_size = 0
+        self._flushing: asyncio.TimerHandle | None = None
         self._can_write = asyncio.Event()
         self._can_write.set()
 
@@ -69,10 +74,11 @@ class Link(asyncio.Protocol):
         body = exchange.request.body
         if self.is_lost:
             return
-        if body.size <= 65536:
-            self._transport.write(head + body.read())
+        if body.size <= SMALL:
+            self._write_soon(head + body.read())
         else:
-            self._transport.write(head)
+            self._write_soon(head)
+            self._flush()
             for block in body.blocks():
                 await self._can_write.wait()
                 if self.is_lost:
@@ -80,8 +86,29 @@ class Link(asyncio.Protocol):
                 self._transport.write(block)
         await self._can_write.wait()
 
+    def _write_soon(self, data: bytes) -> None:
+        """Small requests of a pipeline go together; one that is alone goes at once."""
+        self._unsent.append(data)
+        self._unsent_size += len(data)
+        if len(self.unanswered) == 1 or self._unsent_size > SMALL:
+            self._flush()
+        elif self._flushing is None:
+            loop = asyncio.get_running_loop()
+            self._flushing = loop.call_later(TOGETHER_SECONDS, self._flush)
+
+    def _flush(self) -> None:
+        if self._flushing is not None:
+            self._flushing.cancel()
+            self._flushing = None
+        data = b"".join(self._unsent)
+        self._unsent.clear()
+        self._unsent_size = 0
+        if data and self._transport is not None and not self.is_lost:
+            self._transport.write(data)
+
     def close(self) -> None:
         if self._transport is not None:
+            self._flush()
             self._transport.close()
 
     # asyncio's
