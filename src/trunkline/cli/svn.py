@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import click
 
 from trunkline.cli.failing import fail, say
+from trunkline.cli.gateway import CACHE_BYTES
 from trunkline.errors import SettingsError
 
 URL = re.compile(r"https?://[^\s]+")
@@ -33,7 +34,7 @@ def svn(words: tuple[str, ...]) -> None:
     from trunkline.svn.gateway.wrapped import run_through
 
     try:
-        status = run_through(program, words, servers)
+        status = run_through(program, words, servers, CACHE_BYTES)
     except (SettingsError, OSError) as error:
         fail(str(error))
     raise SystemExit(status)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,8 +39,13 @@ class Running:
 @contextmanager
 def program(*words: str) -> Iterator[Running]:
     """Says its port at the end of its first line. Ended by its own pid."""
+    cache = tempfile.mkdtemp(prefix="trunkline-gateway-cache-")
     process = subprocess.Popen(
-        [sys.executable, "-m", *words], stdout=subprocess.PIPE, text=True, cwd=ROOT
+        [sys.executable, "-m", *words],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "CACHE_DIRECTORY": cache},
     )
     assert process.stdout is not None
     try:
@@ -45,6 +53,7 @@ def program(*words: str) -> Iterator[Running]:
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=END_SECONDS)
+        shutil.rmtree(cache)
 
 
 @contextmanager

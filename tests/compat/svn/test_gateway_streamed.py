@@ -34,6 +34,10 @@ AUTHZ = """\
 * = rw
 [/readonly]
 * = r
+[/closed]
+* =
+alice = r
+bob = r
 """
 ALICE = "--non-interactive --no-auth-cache --username alice --password one"
 BOB = "--non-interactive --no-auth-cache --username bob --password two"
@@ -199,6 +203,26 @@ def test_a_commit_is_one_post(servers: Servers, tmp_path: Path) -> None:
     assert not any('"PUT ' in line or '"MERGE ' in line for line in said)
     posts = [line for line in said if "/!svn/me" in line and '"POST ' in line]
     assert len(posts) <= 6  # of two commits: "log in", a question, and the commit
+
+
+@pytest.mark.parametrize(
+    ("place", "found"), [("trunk", [4, 0, 0, 0]), ("closed", [4, 0, 4, 0])], ids=str
+)
+def test_texts_of_a_revision_are_sent_once_to_each_user(
+    servers: Servers, tmp_path: Path, place: str, found: list[int]
+) -> None:
+    """Where nobody is asked who they are, they are all the same."""
+    site = Here(servers, tmp_path / "site", servers.options)
+    site.run("svn cp -qm closed file://$D/trunk file://$D/closed", expect_ok=True)
+    bulk = "--config-option servers:global:http-bulk-updates=no"
+
+    def gets(user: str) -> int:
+        before = servers.log().count(f'"GET /{site.name}/')
+        export = f"svn export -q {bulk} {user} $U/{place} out"
+        site.run(f"{export} && diff -r -x .svn out wc && rm -r out", expect_ok=True)
+        return servers.log().count(f'"GET /{site.name}/') - before
+
+    assert [gets("$A"), gets("$A"), gets("$B"), gets("$B")] == found
 
 
 @dataclass

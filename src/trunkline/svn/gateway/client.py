@@ -129,6 +129,7 @@ class Client(asyncio.Protocol):
                 reply = response(500)
             if isinstance(reply, bytes) and not self._held_up:
                 self._transport.write(reply)
+                await self._can_write.wait()
             else:
                 self._held_up += 1
                 self._replies.put_nowait(reply)
@@ -139,6 +140,7 @@ class Client(asyncio.Protocol):
             reply = await self._replies.get()
             if isinstance(reply, bytes):
                 self._transport.write(reply)
+                await self._can_write.wait()
             else:
                 try:
                     await self._pass_on(reply)

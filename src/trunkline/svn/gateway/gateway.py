@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 from trunkline.svn.commit.encoder import encode_question
 from trunkline.svn.commit.names import POST_NAME
+from trunkline.svn.gateway.cache import Cache
 from trunkline.svn.gateway.channel import Channel
 from trunkline.svn.gateway.commit import Commit
 from trunkline.svn.gateway.exchange import Exchange, UpstreamLost
+from trunkline.svn.gateway.keeping import read
 from trunkline.svn.gateway.message import Body, Head, Headers, Request, response
 from trunkline.svn.gateway.plain import PlainCommit
 from trunkline.svn.gateway.posting import is_unknown, stream_headers
@@ -73,7 +75,8 @@ class Session:
 class Gateway:
     """To its upstreams, and to no other server."""
 
-    def __init__(self, upstreams: list[Upstream]) -> None:
+    def __init__(self, upstreams: list[Upstream], cache: Cache | None = None) -> None:
+        self._cache = cache
         self.upstreams = {upstream.asked_as: upstream for upstream in upstreams}
         self._commits: dict[tuple[Upstream, bytes], Commit] = {}  # the last of them, by transaction
 
@@ -107,7 +110,16 @@ class Gateway:
                 return reply
         if request.method == b"OPTIONS":
             return await options(request, session, channel)
-        return forward(request, channel)
+        return self._forward(request, channel)
+
+    def _forward(self, request: Request, channel: Channel) -> Reply:
+        repository = channel.upstream.repository_of(request.target)
+        if self._cache is None or repository is None or request.method not in READS:
+            return forward(request, channel)
+        found = read(request, channel.upstream, repository, self._cache)
+        if isinstance(found, Exchange):
+            channel.send(found)
+        return found
 
     def _note(self, upstream: Upstream, commit: Commit | None) -> None:
         if commit is not None:

@@ -22,6 +22,7 @@ ONE_BY_ONE_SECONDS = 600  # that a broken pipeline is remembered
 ACCEPTED_SECONDS = 900  # that credentials are taken for good without asking
 ACCEPTED_LIMIT = 1000
 REPOSITORIES_LIMIT = 1000
+READS, WRITES = b"r", b"w"
 PORTS = {"http": 80, "https": 443}
 
 
@@ -38,6 +39,7 @@ class Repository:
     rvr: bytes
     youngest: int
     posts: frozenset[bytes]
+    uuid: bytes
 
 
 class Upstream:
@@ -130,22 +132,42 @@ class Upstream:
             self.repositories[repository.me] = repository
         return repository
 
-    # Credentials that began a transaction. No password is kept, only a salted digest.
+    def repository_of(self, target: bytes) -> Repository | None:
+        for repository in self.repositories.values():
+            if target.startswith(repository.root + b"/") or target == repository.root:
+                return repository
+        return None
+
+    # Credentials that began a transaction, or read. No password is kept, only a salted digest.
 
     def accept(self, repository: Repository, credentials: bytes) -> None:
-        while len(self._accepted) >= ACCEPTED_LIMIT:
-            self._accepted.pop(next(iter(self._accepted)))
-        self._accepted[self._digest(repository, credentials)] = time.monotonic() + ACCEPTED_SECONDS
+        self._note(WRITES, repository, credentials)
+
+    def accept_reads(self, repository: Repository, credentials: bytes) -> None:
+        self._note(READS, repository, credentials)
 
     def accepts(self, repository: Repository, credentials: bytes) -> bool:
-        until = self._accepted.get(self._digest(repository, credentials), 0.0)
-        return time.monotonic() < until
+        return self._knows(WRITES, repository, credentials)
+
+    def accepts_reads(self, repository: Repository, credentials: bytes) -> bool:
+        return self._knows(READS, repository, credentials)
 
     def refuse(self, repository: Repository, credentials: bytes) -> None:
-        self._accepted.pop(self._digest(repository, credentials), None)
+        for use in (READS, WRITES):
+            self._accepted.pop(self._digest(use, repository, credentials), None)
 
-    def _digest(self, repository: Repository, credentials: bytes) -> bytes:
-        text = repository.me + b"\0" + credentials
+    def _note(self, use: bytes, repository: Repository, credentials: bytes) -> None:
+        while len(self._accepted) >= ACCEPTED_LIMIT:
+            self._accepted.pop(next(iter(self._accepted)))
+        until = time.monotonic() + ACCEPTED_SECONDS
+        self._accepted[self._digest(use, repository, credentials)] = until
+
+    def _knows(self, use: bytes, repository: Repository, credentials: bytes) -> bool:
+        until = self._accepted.get(self._digest(use, repository, credentials), 0.0)
+        return time.monotonic() < until
+
+    def _digest(self, use: bytes, repository: Repository, credentials: bytes) -> bytes:
+        text = b"\0".join((use, repository.me, credentials))
         return hashlib.blake2b(text, key=self._salt, digest_size=16).digest()
 
 
@@ -173,4 +195,5 @@ def parse_repository(head: Head) -> Repository | None:
         path(b"svn-rev-root-stub"),
         int(youngest),
         frozenset(one.strip() for value in values for one in value.split(b",")),
+        head.header(b"svn-repository-uuid") or b"",
     )

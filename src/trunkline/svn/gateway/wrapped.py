@@ -11,16 +11,16 @@ from trunkline.svn.gateway.upstream import Upstream
 HOST = "127.0.0.1"
 
 
-def run_through(program: str, words: tuple[str, ...], servers: list[str]) -> int:
+def run_through(program: str, words: tuple[str, ...], servers: list[str], cache_bytes: int) -> int:
     """`svn`'s own status. Raises: SettingsError, OSError."""
-    return asyncio.run(_run(program, words, servers))
+    return asyncio.run(_run(program, words, servers, cache_bytes))
 
 
-async def _run(program: str, words: tuple[str, ...], servers: list[str]) -> int:
+async def _run(program: str, words: tuple[str, ...], servers: list[str], cache_bytes: int) -> int:
     upstreams = [Upstream(server) for server in servers]
     for upstream in upstreams:
         upstream.warm()
-    async with running(upstreams, HOST, 0) as port:
+    async with running(upstreams, HOST, 0, cache_bytes) as port:
         process = await asyncio.create_subprocess_exec(
             program, *words, *proxy_options(port, upstreams)
         )
