@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.client import responses
+from http import HTTPStatus
 from os import SEEK_END
 from tempfile import SpooledTemporaryFile
 
@@ -12,6 +12,7 @@ Headers = list[tuple[bytes, bytes]]
 
 BODY_IN_MEMORY = 256 * 1024  # bytes of one body; past it, a file without a name
 BLOCK = 256 * 1024  # bytes
+PHRASES = {one.value: one.phrase.encode() for one in HTTPStatus}
 
 # A proxy's own business with each of its two peers.
 HOP_BY_HOP = frozenset(
@@ -108,7 +109,7 @@ def kept(headers: Headers, without: frozenset[bytes]) -> list[bytes]:
 
 
 def status_line(status: int) -> bytes:
-    return b"HTTP/1.1 %d %s\r\n" % (status, responses.get(status, "Status").encode())
+    return b"HTTP/1.1 %d %s\r\n" % (status, PHRASES.get(status, b"Status"))
 
 
 def response(status: int, headers: Headers | None = None, body: bytes = b"") -> bytes:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from trunkline.errors import PeerError
 from trunkline.svn.commit.encoder import Encoder
 from trunkline.svn.commit.record import Form, Mode
 from trunkline.svn.dav.names import SVNDIFF_TYPE
-from trunkline.svn.dav.proppatch import read_changes
 from trunkline.svn.dav.skel import parse_properties, parse_skel
-from trunkline.svn.dav.tokens import PART, TOKEN, Tokens, is_sound, read_token_list
 from trunkline.svn.dav.url import clean_path, path_of_url, unquote
 from trunkline.svn.dav.xml_in import Element, parse
+from trunkline.svn.gateway.changes import read_changes
 from trunkline.svn.gateway.message import Request
+from trunkline.svn.gateway.tokens import Token, if_tokens, listed_tokens
 from trunkline.svn.gateway.upstream import Repository
 
 XML_LIMIT = 64 << 20  # bytes of a body that isn't a file's text
@@ -39,11 +39,11 @@ class Operations:
 
     def records(self, request: Request, status: int) -> Iterator[bytes]:
         """`status`: what the client is told."""
-        yield from self._tokens(if_tokens(request, self._public_path))
+        yield from self._tokens(if_tokens(request.header(b"if") or b"", self._public_path))
         yield from STEPS[request.method](self, request, status)
 
     def end(self, merge: Request) -> bytes:
-        tokens = read_token_list(read_xml(merge), self._public_path(merge.target))
+        tokens = listed_tokens(read_xml(merge), self._public_path(merge.target))
         records = b"".join(self._tokens(tokens))
         options = (merge.header(b"x-svn-options") or b"").split()
         return records + self._encoder.end(b"release-locks" in options)
@@ -53,7 +53,7 @@ class Operations:
 
     def _delete(self, request: Request, _: int) -> Iterator[bytes]:
         path = self.path(request.target)
-        yield from self._tokens(read_token_list(read_xml(request), path))
+        yield from self._tokens(listed_tokens(read_xml(request), path))
         yield self._encoder.delete(path, base_of(request))
 
     def _copy(self, request: Request, _: int) -> Iterator[bytes]:
@@ -80,10 +80,7 @@ class Operations:
         yield self._encoder.end_text()
 
     def _proppatch(self, request: Request, _: int) -> Iterator[bytes]:
-        body = read_xml(request)
-        if body is None or body.name != "propertyupdate":
-            raise PeerError("PROPPATCH: no propertyupdate")
-        changes = [(name, value) for name, value, _ in read_changes(body)]
+        changes = list(read_changes(read_xml(request)))
         if request.target != self._txn:
             yield self._encoder.props(self.path(request.target), base_of(request), changes)
             return
@@ -92,7 +89,7 @@ class Operations:
                 raise PeerError("PROPPATCH: a new commit has no revision properties to remove")
             yield self._encoder.revprop(name, value)
 
-    def _tokens(self, tokens: Tokens) -> Iterator[bytes]:
+    def _tokens(self, tokens: Iterable[Token]) -> Iterator[bytes]:
         for path, token in tokens:
             yield self._encoder.lock_token(path, token)
 
@@ -117,18 +114,6 @@ STEPS: dict[bytes, Callable[[Operations, Request, int], Iterator[bytes]]] = {
     b"PUT": Operations._put,
     b"PROPPATCH": Operations._proppatch,
 }
-
-
-def if_tokens(request: Request, path_of: Callable[[bytes], bytes]) -> Tokens:
-    """Wire: If: <URL> (<token>) <URL> (<token>). Source: subversion 1.14, libsvn_ra_serf."""
-    found: Tokens = []
-    where: bytes | None = None
-    for match in PART.finditer(request.header(b"if") or b""):
-        if match[1] is not None:
-            where = path_of(match[1])
-        elif where is not None:
-            found += [(where, token) for token in TOKEN.findall(match[2]) if is_sound(token)]
-    return found
 
 
 def base_of(request: Request) -> int | None:
