@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[3]
 class Running:
     port: int
     process: subprocess.Popen[str]
+    cache: str  # its folder
 
     @property
     def options(self) -> str:
@@ -49,7 +50,8 @@ def program(*words: str) -> Iterator[Running]:
     )
     assert process.stdout is not None
     try:
-        yield Running(int(process.stdout.readline().strip().rpartition(":")[2]), process)
+        port = int(process.stdout.readline().strip().rpartition(":")[2])
+        yield Running(port, process, cache)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=END_SECONDS)

@@ -8,6 +8,7 @@ from urllib.parse import unquote_to_bytes
 from trunkline.svn.gateway.channel import Channel
 from trunkline.svn.gateway.failure import XML
 from trunkline.svn.gateway.message import Headers, Request, response
+from trunkline.svn.gateway.progress import Progress
 from trunkline.svn.gateway.touched import Touched
 from trunkline.svn.gateway.upstream import Repository
 
@@ -39,6 +40,7 @@ class Commit(ABC):
         self.is_over = False  # committed, or removed
         self.post = post  # whose credentials the gateway's own requests bear
         self.touched = Touched()
+        self.progress = channel.upstream.progress = Progress()
 
     @abstractmethod
     def send(self, request: Request, status: int) -> None:
@@ -67,7 +69,11 @@ class Commit(ABC):
     async def answer(self, request: Request) -> bytes:
         """The whole answer to one that it owns."""
         if request.method == b"MERGE":
-            return await self.merge(request)
+            self.progress.end()
+            try:
+                return await self.merge(request)
+            finally:
+                self.progress.is_over = True
         if request.method == b"HEAD":  # is the path free? The status of the PUT will tell
             self.touched.note(b"HEAD", self.path(request.target) or b"")
             return response(404)
@@ -75,6 +81,7 @@ class Commit(ABC):
             await self.finish()
             return response(204)
         status = self._expected(request)
+        self.progress.files_taken += request.method == b"PUT"
         self.send(request, status)
         await self.wait_for_room()
         return answered(request, status)

@@ -48,6 +48,7 @@ class PlainCommit(Commit):
         if request.method != b"POST" and request.target != self.txn:
             self._trace.add(self.path_in(request))
         exchange = Exchange(request, lambda done: self._answered(done, status))
+        self.progress.bytes_taken += exchange.size
         self._waiting.add(exchange)
         self._idle.clear()
         self.channel.send(exchange)
@@ -74,6 +75,8 @@ class PlainCommit(Commit):
         if exchange.is_dropped or self._failure is not None:
             return
         request = exchange.request
+        self.progress.bytes_sent += exchange.size
+        self.progress.files_sent += request.method == b"PUT"
         path = self.path_in(request)
         found = failure.find_failure(exchange, path, expected)
         if found is not None:

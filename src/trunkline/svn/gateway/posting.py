@@ -20,6 +20,7 @@ from trunkline.svn.commit.names import MEDIA_TYPE, OUTCOME_HEADER
 from trunkline.svn.gateway.exchange import Exchange, UpstreamLost
 from trunkline.svn.gateway.link import Link
 from trunkline.svn.gateway.message import Body, Head, Headers, Request
+from trunkline.svn.gateway.progress import Progress
 from trunkline.svn.gateway.upstream import Repository, Upstream
 
 log = logging.getLogger(__name__)
@@ -45,14 +46,20 @@ class Posting:
     """Holds: `QUEUE` bytes, and up to `HELD` in a file without a name."""
 
     def __init__(
-        self, upstream: Upstream, repository: Repository, key: bytes, headers: Headers
+        self,
+        upstream: Upstream,
+        repository: Repository,
+        key: bytes,
+        headers: Headers,
+        progress: Progress,
     ) -> None:
         self._upstream = upstream
         self._target = repository.me
         self._key = key
         self._headers = stream_headers(headers)
         self._compressor = zstandard.ZstdCompressor(level=LEVEL).compressobj()
-        self._queue: deque[bytes] = deque()
+        self._progress = progress
+        self._queue: deque[tuple[bytes, int]] = deque()  # with how many files have begun by then
         self._queued = 0
         self._held = Body()
         self._can_rewind = True
@@ -96,8 +103,9 @@ class Posting:
     def _put(self, data: bytes) -> None:
         if not data or self._task.done():
             return
-        self._queue.append(data)
+        self._queue.append((data, self._progress.files_taken))
         self._queued += len(data)
+        self._progress.bytes_taken += len(data)
         self._can_rewind &= self._held.size + len(data) <= HELD
         if self._can_rewind:
             self._held.write(data)
@@ -162,14 +170,17 @@ class Posting:
             left, self._again = self._again, 0
             for block in self._held.blocks():
                 yield block[:left]
+                self._progress.bytes_sent += min(left, len(block))
                 left -= min(left, len(block))
                 if not left:
                     break
         while self._queue:
-            block = self._queue.popleft()
+            block, files = self._queue.popleft()
             self._queued -= len(block)
             self._is_end_sent = self._is_ended and not self._queue
             yield block
+            self._progress.bytes_sent += len(block)
+            self._progress.files_sent = files
 
     def _rewind(self) -> bool:
         """All of it is to be sent again; False: it can't be."""
@@ -178,6 +189,7 @@ class Posting:
         self._queue.clear()
         self._queued = 0
         self._again = self._held.size
+        self._progress.bytes_sent = 0
         self._is_end_sent = self._is_ended
         return True
 

@@ -8,6 +8,7 @@ import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from trunkline.svn.gateway.announced import Running, announced
 from trunkline.svn.gateway.cache import open_cache
 from trunkline.svn.gateway.client import Client
 from trunkline.svn.gateway.gateway import Gateway
@@ -52,9 +53,11 @@ async def _serve(
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    servers = frozenset(upstream.asked_as for upstream in upstreams)
     async with running(upstreams, host, port, cache_bytes) as bound:
-        say(f"listening on http://{f'[{host}]' if ':' in host else host}:{bound}")
-        await stop.wait()
+        with announced(Running(host, bound, servers), os.environ):
+            say(f"listening on http://{f'[{host}]' if ':' in host else host}:{bound}")
+            await stop.wait()
 
 
 async def end(clients: set[Client]) -> None:

@@ -37,7 +37,7 @@ class StreamedCommit(Commit):
         super().__init__(channel, repository, txn, txr, post)
         self._failure: Failure | None = None
         self._operations = Operations(Encoder(key), repository, txn, txr)
-        self._posting = Posting(channel.upstream, repository, key, post.headers)
+        self._posting = Posting(channel.upstream, repository, key, post.headers, self.progress)
         self._is_merging = False
         self._write_begin()
 

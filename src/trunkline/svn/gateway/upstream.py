@@ -15,6 +15,7 @@ from trunkline.errors import SettingsError
 from trunkline.svn.gateway.exchange import UpstreamLost
 from trunkline.svn.gateway.link import UNLIMITED, Link
 from trunkline.svn.gateway.message import Head
+from trunkline.svn.gateway.progress import Progress
 
 KEPT_LINKS = 8
 CONNECT_SECONDS = 30
@@ -57,6 +58,7 @@ class Upstream:
         self.origin = f"{parts.scheme}://{parts.netloc}".encode()
         # As a client's proxy is asked for it: never by https.
         self.asked_as = (self._host.lower(), parts.port or 80)
+        self.progress = Progress()  # of the last commit
         self.repositories: dict[bytes, Repository] = {}  # by `me`
         self.writes = 0  # requests that may have changed something
         self._kept: list[Link] = []
