@@ -26,6 +26,7 @@ class Exchange:
         self.is_done = False
         self.is_dropped = False  # nobody wants it any more; it isn't sent
         self.was_repeated = False
+        self.can_wait = False  # for others, to go together
         self.lost: UpstreamLost | None = None
         self.on_read: Callable[[], None] = lambda: None
         self._on_done = on_done

@@ -13,7 +13,7 @@ from trunkline.svn.gateway.message import Head, Headers
 
 UNLIMITED = 1 << 60
 SMALL = 1 << 16  # bytes of a request that goes in one piece
-TOGETHER_SECONDS = 0.002  # that a small request waits for others
+TOGETHER_SECONDS = 0.01  # that a small request waits for others
 
 
 class Link(asyncio.Protocol):
@@ -38,6 +38,7 @@ class Link(asyncio.Protocol):
         self._headers: Headers = []
         self._unsent: list[bytes] = []
         self._unsent_size = 0
+        self._flushed = 0.0  # the loop's time of the last writing
         self._flushing: asyncio.TimerHandle | None = None
         self._can_write = asyncio.Event()
         self._can_write.set()
@@ -75,10 +76,9 @@ class Link(asyncio.Protocol):
         if self.is_lost:
             return
         if body.size <= SMALL:
-            self._write_soon(head + body.read())
+            self._write_soon(head + body.read(), exchange.can_wait)
         else:
-            self._write_soon(head)
-            self._flush()
+            self._write_soon(head, can_wait=False)
             for block in body.blocks():
                 await self._can_write.wait()
                 if self.is_lost:
@@ -86,20 +86,22 @@ class Link(asyncio.Protocol):
                 self._transport.write(block)
         await self._can_write.wait()
 
-    def _write_soon(self, data: bytes) -> None:
-        """Small requests of a pipeline go together; one that is alone goes at once."""
+    def _write_soon(self, data: bytes, can_wait: bool) -> None:
+        """Small requests that come in quick succession go together."""
         self._unsent.append(data)
         self._unsent_size += len(data)
-        if len(self.unanswered) == 1 or self._unsent_size > SMALL:
+        loop = asyncio.get_running_loop()
+        is_due = loop.time() >= self._flushed + TOGETHER_SECONDS
+        if not can_wait or is_due or self._unsent_size > SMALL:
             self._flush()
         elif self._flushing is None:
-            loop = asyncio.get_running_loop()
             self._flushing = loop.call_later(TOGETHER_SECONDS, self._flush)
 
     def _flush(self) -> None:
         if self._flushing is not None:
             self._flushing.cancel()
             self._flushing = None
+        self._flushed = asyncio.get_running_loop().time()
         data = b"".join(self._unsent)
         self._unsent.clear()
         self._unsent_size = 0

@@ -48,6 +48,7 @@ class PlainCommit(Commit):
         if request.method != b"POST" and request.target != self.txn:
             self._trace.add(self.path_in(request))
         exchange = Exchange(request, lambda done: self._answered(done, status))
+        exchange.can_wait = request.method != b"POST"
         self.progress.bytes_taken += exchange.size
         self._waiting.add(exchange)
         self._idle.clear()
