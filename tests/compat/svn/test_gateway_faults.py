@@ -18,7 +18,7 @@ from tests.compat.svn.gateway import Running, gateway, slow_link
 
 
 @contextmanager
-def far_site(tmp_path: Path, requests: int) -> Iterator[tuple[Site, Running, str]]:
+def far_site(tmp_path: Path, requests: int, more: str = "") -> Iterator[tuple[Site, Running, str]]:
     """A repository a slow link away, the link, and the options that name the gateway."""
     folder = Path(tempfile.mkdtemp(prefix="trunkline-gateway-"))
     folder.chmod(0o755)
@@ -28,7 +28,7 @@ def far_site(tmp_path: Path, requests: int) -> Iterator[tuple[Site, Running, str
     make_repository(disk, ())
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, folder)
-        url = stack.enter_context(apache.apache(disk.parent, folder / "apache", requests=requests))
+        url = stack.enter_context(apache.apache(disk.parent, folder / "apache", more, requests))
         link = stack.enter_context(slow_link(int(url.split(":")[2].partition("/")[0]), 40))
         server = f"http://127.0.0.1:{link.port}"
         running = stack.enter_context(gateway(server))
@@ -115,3 +115,20 @@ def test_a_file_that_was_there_is_still_told_of(tmp_path: Path) -> None:
         said = begun.communicate(timeout=60)[0]
         assert "svn: E160020: File '/f' already exists" in said
         assert os.listdir(made) == []
+
+
+DEFLATE = """
+</Location>
+LoadModule filter_module modules/mod_filter.so
+LoadModule deflate_module modules/mod_deflate.so
+<Location /svn>
+SetOutputFilter DEFLATE
+"""
+
+
+def test_reads_errors_of_an_upstream_that_compresses(tmp_path: Path) -> None:
+    with far_site(tmp_path, requests=0, more=DEFLATE) as (site, _, options):
+        site.run("cd wc && echo 1 >a && svn add -q a && svn ci -qm 1 " + options, expect_ok=True)
+        site.run(f"svn co -q $U b && cd b && echo 2 >a && svn ci -qm 2 {options}", expect_ok=True)
+        said = site.run("cd wc && echo 3 >a && svn ci -m 3 " + options)
+        assert "svn: E170004: File '/a' is out of date" in said.lines, said

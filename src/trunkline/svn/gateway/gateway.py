@@ -250,6 +250,7 @@ async def options(request: Request, session: Session, channel: Channel) -> Reply
     if known is not None and known.is_good_for(request.target, credentials, channel.upstream):
         body = EMPTY_OPTIONS if is_probe else known.body
         return whole(known.head, body)
+    request.want_plain()
     exchange = Exchange(request)
     channel.send(exchange)
     writes = channel.upstream.writes

@@ -66,6 +66,10 @@ class Request:
     def header(self, name: bytes) -> bytes | None:
         return find(self.headers, name)
 
+    def want_plain(self) -> None:
+        """Its answer is looked at: no content coding."""
+        self.headers = [one for one in self.headers if one[0].lower() != b"accept-encoding"]
+
     def head(self, host: bytes, is_first: bool = False) -> bytes:
         """As it goes upstream. The first of a connection asks how many more may follow: Apache
         doesn't say unless it is asked.

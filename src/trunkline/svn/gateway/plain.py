@@ -48,6 +48,7 @@ class PlainCommit(Commit):
         if request.method != b"POST" and request.target != self.txn:
             self._trace.add(self.path_in(request))
         exchange = Exchange(request, lambda done: self._answered(done, status))
+        request.want_plain()
         exchange.can_wait = request.method != b"POST"
         self.progress.bytes_taken += exchange.size
         self._waiting.add(exchange)
@@ -106,8 +107,8 @@ class PlainCommit(Commit):
             self._is_merging = False
 
     async def _merge_or_look_up(self, request: Request) -> bytes:
-        body = request.body.read()
-        headers = request.headers
+        request.want_plain()
+        body, headers = request.body.read(), request.headers
         for wait in LOOKUP_WAITS:
             try:
                 if wait:
