@@ -43,12 +43,10 @@ class Commit(ABC):
         self.progress = channel.upstream.progress = Progress()
 
     @abstractmethod
-    def send(self, request: Request, status: int) -> None:
-        """Upstream, which is held to `status`: what the client is told."""
-
-    @abstractmethod
-    async def wait_for_room(self) -> None:
-        """The client waits where the upstream is far behind."""
+    async def take(self, request: Request, status: int) -> None:
+        """Send it upstream, which is held to `status`: what the client is told. The client waits
+        where the upstream is far behind.
+        """
 
     @abstractmethod
     async def merge(self, request: Request) -> bytes:
@@ -82,8 +80,7 @@ class Commit(ABC):
             return response(204)
         status = self._expected(request)
         self.progress.files_taken += request.method == b"PUT"
-        self.send(request, status)
-        await self.wait_for_room()
+        await self.take(request, status)
         return answered(request, status)
 
     def _expected(self, request: Request) -> int:

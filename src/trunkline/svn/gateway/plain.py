@@ -38,7 +38,8 @@ class PlainCommit(Commit):
         self._removal: asyncio.Task[None] | None = None
         self._trace = lookup.make_trace(post, repository.youngest)
 
-    async def wait_for_room(self) -> None:
+    async def take(self, request: Request, status: int) -> None:
+        self.send(request, status)
         await self.channel.wait_for_room()
 
     def send(self, request: Request, status: int) -> None:

@@ -48,16 +48,20 @@ class StreamedCommit(Commit):
         except PeerError as error:
             self._fail(error, b"")
 
-    def send(self, request: Request, status: int) -> None:
-        if self._failure is None and not self._posting.is_settled:
-            try:
+    async def take(self, request: Request, status: int) -> None:
+        try:
+            if self._failure is None:
                 for record in self._operations.records(request, status):
                     self._posting.write(record)
-            except PeerError as error:
-                self._fail(error, self.path_in(request))
-        request.body.close()
+                    await self._wait_for_room()
+                    if self._posting.is_settled:
+                        return
+        except PeerError as error:
+            self._fail(error, self.path_in(request))
+        finally:
+            request.body.close()
 
-    async def wait_for_room(self) -> None:
+    async def _wait_for_room(self) -> None:
         while self._posting.is_full and not self._posting.is_settled:
             await asyncio.sleep(ROOM_SECONDS)
 
