@@ -1,5 +1,12 @@
 """Trunkline: one fast HTTP door for Mercurial and Subversion repositories."""
 
-from importlib.metadata import version
+__version__: str
 
-__version__ = version("trunkline")
+
+def __getattr__(name: str) -> str:
+    """`__version__`: what looks it up takes longer to import than `trunkline svn` may."""
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib.metadata import version
+
+    return version(__name__)

@@ -10,6 +10,8 @@ from trunkline.cli.failing import OneLine, fail
 from trunkline.errors import SettingsError
 from trunkline.http.listen import Address, parse_listen
 
+CACHE_BYTES = 1 << 30
+
 
 @click.command(cls=OneLine)
 @click.option(
@@ -28,7 +30,14 @@ from trunkline.http.listen import Address, parse_listen
     help="A loopback address; port 0 takes a free one.",
 )
 @click.option("--ca-file", metavar="FILE", help="Authorities that https upstreams are trusted by.")
-def gateway(upstreams: tuple[str, ...], listen: str, ca_file: str | None) -> None:
+@click.option(
+    "--cache-bytes",
+    default=CACHE_BYTES,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Of texts of files that were read, on disk; 0 keeps none.",
+)
+def gateway(upstreams: tuple[str, ...], listen: str, ca_file: str | None, cache_bytes: int) -> None:
     """Make commits of stock `svn` clients fast over a slow link.
 
     Clients name it as their http-proxy-host and http-proxy-port; their URLs stay as they are. An
@@ -39,7 +48,7 @@ def gateway(upstreams: tuple[str, ...], listen: str, ca_file: str | None) -> Non
     logging.basicConfig(format="trunkline: %(message)s", level=logging.WARNING)
     try:
         address = find_address(listen)
-        serve(upstreams, address.host, address.port, ca_file, click.echo)
+        serve(upstreams, address.host, address.port, ca_file, cache_bytes, click.echo)
     except SettingsError as error:
         fail(error.text)
     except OSError as error:

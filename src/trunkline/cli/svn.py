@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import click
 
 from trunkline.cli.failing import fail, say
+from trunkline.cli.gateway import CACHE_BYTES
 from trunkline.errors import SettingsError
 
 URL = re.compile(r"https?://[^\s]+")
@@ -30,13 +31,26 @@ def svn(words: tuple[str, ...]) -> None:
     servers = find_servers(program, words)
     if not servers:
         os.execv(program, [program, *words])
+    run_by_running(program, words, servers)
     from trunkline.svn.gateway.wrapped import run_through
 
     try:
-        status = run_through(program, words, servers)
+        status = run_through(program, words, servers, CACHE_BYTES)
     except (SettingsError, OSError) as error:
         fail(str(error))
     raise SystemExit(status)
+
+
+def run_by_running(program: str, words: tuple[str, ...], servers: list[str]) -> None:
+    """Through a `trunkline gateway` that goes to all of them; doesn't come back if there is one."""
+    from trunkline.svn.gateway.announced import find
+    from trunkline.svn.gateway.proxy_options import proxy_options
+
+    parts = [urlsplit(server) for server in servers]
+    found = find({(one.hostname or "", one.port or 80) for one in parts}, os.environ)
+    if found is not None:
+        hosts = {one.hostname or "" for one in parts}
+        os.execv(program, [program, *words, *proxy_options(found.host, found.port, hosts)])
 
 
 def find_servers(program: str, words: tuple[str, ...]) -> list[str]:

@@ -22,6 +22,7 @@ from trunkline.reply import Bytes, Stream
 from trunkline.svn.dav.request import Answer as SvnAnswer
 
 SHORT_BODY = 256 * 1024  # bytes, taken before a thread is asked
+SHORT_POST = 32 * 1024  # the same of a commit stream, which may take long to come and to work on
 
 
 class Dav:
@@ -40,7 +41,7 @@ class Dav:
         if admitted is None:
             return None
         visit = errand.visit
-        begun = await body.begin(SHORT_BODY)
+        begun = await body.begin(SHORT_POST if visit.method == "POST" else SHORT_BODY)
         if body.is_complete:
             made = await lane.run(self._work, admitted, visit, [begun])
             return replace(made, lane=lane)

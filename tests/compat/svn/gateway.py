@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[3]
 class Running:
     port: int
     process: subprocess.Popen[str]
+    cache: str  # its folder
 
     @property
     def options(self) -> str:
@@ -36,15 +40,22 @@ class Running:
 @contextmanager
 def program(*words: str) -> Iterator[Running]:
     """Says its port at the end of its first line. Ended by its own pid."""
+    cache = tempfile.mkdtemp(prefix="trunkline-gateway-cache-")
     process = subprocess.Popen(
-        [sys.executable, "-m", *words], stdout=subprocess.PIPE, text=True, cwd=ROOT
+        [sys.executable, "-m", *words],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "CACHE_DIRECTORY": cache},
     )
     assert process.stdout is not None
     try:
-        yield Running(int(process.stdout.readline().strip().rpartition(":")[2]), process)
+        port = int(process.stdout.readline().strip().rpartition(":")[2])
+        yield Running(port, process, cache)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=END_SECONDS)
+        shutil.rmtree(cache)
 
 
 @contextmanager

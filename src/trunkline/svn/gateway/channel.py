@@ -11,6 +11,7 @@ from trunkline.svn.gateway.upstream import Upstream
 
 WINDOW = 8 << 20  # bytes sent and not answered: a fast link at 300 ms is still full
 QUEUE = 16 << 20  # bytes waiting; past it the client waits, too
+LOW = 50  # requests left of a connection: the next one is made meanwhile
 CONNECTION_SCHEMES = (b"ntlm", b"negotiate")  # they log in a connection, not a request
 
 
@@ -80,6 +81,8 @@ class Channel:
         if not self._has_room(link, exchange):
             return False
         await link.send(self._pop(), self.upstream.host)
+        if link.left < LOW and self._queue and not self._is_own:
+            self.upstream.warm()
         return True
 
     def _has_room(self, link: Link, exchange: Exchange) -> bool:

@@ -31,6 +31,7 @@ class Client(asyncio.Protocol):
         self._body = Body()
         self._requests: deque[Request] = deque()
         self._replies: asyncio.Queue[Reply] = asyncio.Queue()
+        self._held_up = 0  # replies that are to come, before one that is there
         self._came = asyncio.Event()
         self._can_write = asyncio.Event()
         self._can_write.set()
@@ -126,7 +127,12 @@ class Client(asyncio.Protocol):
             except Exception:
                 log.exception("%s %s", request.method.decode(), request.target.decode())
                 reply = response(500)
-            self._replies.put_nowait(reply)
+            if isinstance(reply, bytes) and not self._held_up:
+                self._transport.write(reply)
+                await self._can_write.wait()
+            else:
+                self._held_up += 1
+                self._replies.put_nowait(reply)
 
     async def _relay(self) -> None:
         assert self._transport is not None
@@ -134,15 +140,16 @@ class Client(asyncio.Protocol):
             reply = await self._replies.get()
             if isinstance(reply, bytes):
                 self._transport.write(reply)
-                continue
-            try:
-                await self._pass_on(reply)
-            except UpstreamLost as error:
-                if reply.head is None:
+                await self._can_write.wait()
+            else:
+                try:
+                    await self._pass_on(reply)
+                except UpstreamLost as error:
+                    if reply.head is not None:
+                        self._transport.abort()  # it can't be told from a whole one otherwise
+                        return
                     self._transport.write(gone(error))
-                    continue
-                self._transport.abort()  # it can't be told from a whole one otherwise
-                return
+            self._held_up -= 1
 
     async def _pass_on(self, exchange: Exchange) -> None:
         """Raises: UpstreamLost."""

@@ -26,6 +26,7 @@ class Exchange:
         self.is_done = False
         self.is_dropped = False  # nobody wants it any more; it isn't sent
         self.was_repeated = False
+        self.can_wait = False  # for others, to go together
         self.lost: UpstreamLost | None = None
         self.on_read: Callable[[], None] = lambda: None
         self._on_done = on_done
@@ -36,6 +37,11 @@ class Exchange:
     @property
     def size(self) -> int:
         return self.request.body.size + 1024  # and a head
+
+    @property
+    def is_answered(self) -> bool:
+        """Its answer has begun."""
+        return self.head is not None
 
     @property
     def is_full(self) -> bool:

@@ -73,9 +73,14 @@ def find_failure(exchange: Exchange, path: bytes, expected: int) -> Failure | No
         return find_within(body, path) if status == 207 else None
     if status == 204 and exchange.request.method == b"PUT":  # made anew, as the client thought
         return explain(405, ALREADY_EXISTS, escape(b"File '%s' already exists" % shown(path)))
-    if DAV_ERROR.search(body) and b"errcode" in body:
+    if is_explained(body):
         return Failure(status if status >= 400 else 500, body)
     return bare(exchange.request.method, status, path)
+
+
+def is_explained(body: bytes) -> bool:
+    """It is an error that `svn` reads."""
+    return DAV_ERROR.search(body) is not None and b"errcode" in body
 
 
 def find_within(body: bytes, path: bytes) -> Failure | None:

@@ -6,10 +6,17 @@ import time
 import uuid
 from dataclasses import dataclass
 
+from trunkline.svn.commit.encoder import encode_question
+from trunkline.svn.commit.names import POST_NAME
+from trunkline.svn.gateway.cache import Cache
 from trunkline.svn.gateway.channel import Channel
 from trunkline.svn.gateway.commit import Commit
 from trunkline.svn.gateway.exchange import Exchange, UpstreamLost
+from trunkline.svn.gateway.keeping import read
 from trunkline.svn.gateway.message import Body, Head, Headers, Request, response
+from trunkline.svn.gateway.plain import PlainCommit
+from trunkline.svn.gateway.posting import is_unknown, stream_headers
+from trunkline.svn.gateway.streamed import StreamedCommit
 from trunkline.svn.gateway.upstream import Repository, Upstream
 
 SKEL = b"application/vnd.svn-skel"
@@ -68,7 +75,8 @@ class Session:
 class Gateway:
     """To its upstreams, and to no other server."""
 
-    def __init__(self, upstreams: list[Upstream]) -> None:
+    def __init__(self, upstreams: list[Upstream], cache: Cache | None = None) -> None:
+        self._cache = cache
         self.upstreams = {upstream.asked_as: upstream for upstream in upstreams}
         self._commits: dict[tuple[Upstream, bytes], Commit] = {}  # the last of them, by transaction
 
@@ -102,7 +110,16 @@ class Gateway:
                 return reply
         if request.method == b"OPTIONS":
             return await options(request, session, channel)
-        return forward(request, channel)
+        return self._forward(request, channel)
+
+    def _forward(self, request: Request, channel: Channel) -> Reply:
+        repository = channel.upstream.repository_of(request.target)
+        if self._cache is None or repository is None or request.method not in READS:
+            return forward(request, channel)
+        found = read(request, channel.upstream, repository, self._cache)
+        if isinstance(found, Exchange):
+            channel.send(found)
+        return found
 
     def _note(self, upstream: Upstream, commit: Commit | None) -> None:
         if commit is not None:
@@ -167,12 +184,14 @@ async def begin(
     upstream = channel.upstream
     credentials = request.header(b"authorization") or b""
     name = str(uuid.uuid4()).encode()
+    if POST_NAME in repository.posts:
+        return await begin_stream(request, session, channel, repository, name)
     if repository.vtxn:
         request.headers.append((b"SVN-VTxn-Name", name))
         urls = (repository.vtxn + b"/" + name, repository.vtxr + b"/" + name)
         if upstream.accepts(repository, credentials):
-            session.commit = Commit(channel, repository, *urls, request)
-            session.commit.send(request)
+            session.commit = PlainCommit(channel, repository, *urls, request)
+            session.commit.send(request, 201)
             return response(201, [(b"SVN-VTxn-Name", name)])
     exchange = Exchange(request)
     commit_post = Request(request.method, request.target, request.headers, body_copy(request))
@@ -188,8 +207,34 @@ async def begin(
         else:
             own = head.header(b"svn-txn-name") or b""
             urls = (repository.txn + b"/" + own, repository.txr + b"/" + own)
-        session.commit = Commit(channel, repository, *urls, commit_post)
+        session.commit = PlainCommit(channel, repository, *urls, commit_post)
     return whole(head, said)
+
+
+async def begin_stream(
+    request: Request, session: Session, channel: Channel, repository: Repository, name: bytes
+) -> bytes:
+    """A question for a key that nobody used tells whether these credentials may commit, and
+    leaves nothing behind.
+    """
+    upstream = channel.upstream
+    credentials = request.header(b"authorization") or b""
+    upstream.warm()
+    if not upstream.accepts(repository, credentials):
+        headers = stream_headers(request.headers)
+        body = Body(encode_question(name))
+        exchange = Exchange(Request(b"POST", request.target, headers, body))
+        channel.send(exchange)
+        try:
+            head, said = await exchange.wait_head(), await exchange.whole()
+        except UpstreamLost as error:
+            return gone(error)
+        if not is_unknown(head):
+            return whole(head, said)
+        upstream.accept(repository, credentials)
+    urls = (repository.txn + b"/" + name, repository.txr + b"/" + name)
+    session.commit = StreamedCommit(channel, repository, *urls, request, name)
+    return response(201, [(b"SVN-Txn-Name", name)])
 
 
 def body_copy(request: Request) -> Body:
@@ -205,6 +250,7 @@ async def options(request: Request, session: Session, channel: Channel) -> Reply
     if known is not None and known.is_good_for(request.target, credentials, channel.upstream):
         body = EMPTY_OPTIONS if is_probe else known.body
         return whole(known.head, body)
+    request.want_plain()
     exchange = Exchange(request)
     channel.send(exchange)
     writes = channel.upstream.writes

@@ -12,16 +12,23 @@ from trunkline.svn.gateway.exchange import Exchange
 from trunkline.svn.gateway.message import Head, Headers
 
 UNLIMITED = 1 << 60
+SMALL = 1 << 16  # bytes of a request that goes in one piece
+TOGETHER_SECONDS = 0.01  # that a small request waits for others
 
 
 class Link(asyncio.Protocol):
-    """`left` is how many more requests the upstream takes, as far as it has said."""
+    """`left` is how many more requests the upstream takes, as far as it has said; `on_limit` is
+    told how many it takes of one connection.
+    """
 
-    def __init__(self) -> None:
+    def __init__(
+        self, left: int = UNLIMITED, on_limit: Callable[[int], None] = lambda _: None
+    ) -> None:
         self.unanswered: deque[Exchange] = deque()
         self.unanswered_size = 0
         self.answered = 0  # in all
-        self.left = UNLIMITED
+        self.left = left
+        self._on_limit = on_limit
         self.is_lost = False
         self.is_last = False  # the upstream said that it reads no more requests
         self.was_idle = True  # at the last sending, and no answer since
@@ -29,6 +36,10 @@ class Link(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._parser = httptools.HttpResponseParser(self)
         self._headers: Headers = []
+        self._unsent: list[bytes] = []
+        self._unsent_size = 0
+        self._flushed = 0.0  # the loop's time of the last writing
+        self._flushing: asyncio.TimerHandle | None = None
         self._can_write = asyncio.Event()
         self._can_write.set()
 
@@ -36,20 +47,38 @@ class Link(asyncio.Protocol):
     def is_usable(self) -> bool:
         return not self.is_lost and not self.is_last and self.left > 0
 
-    async def send(self, exchange: Exchange, host: bytes) -> None:
+    def begin(self, exchange: Exchange, host: bytes) -> None:
+        """A head, whose body follows: `write_chunk`."""
         assert self._transport is not None
+        self._transport.write(self._register(exchange, host))
+
+    async def write_chunk(self, data: bytes) -> None:
+        """b"" is the last."""
+        assert self._transport is not None
+        self._transport.write(b"%x\r\n%s\r\n" % (len(data), data))
+        await self._can_write.wait()
+
+    def _register(self, exchange: Exchange, host: bytes) -> bytes:
+        """Its head."""
         if not self.unanswered:
             self.was_idle = True
+        is_first = not self.answered and not self.unanswered
         self.unanswered.append(exchange)
         self.unanswered_size += exchange.size
         self.left -= 1
         exchange.on_read = self._resume
-        head = exchange.request.head(host)
+        return exchange.request.head(host, is_first)
+
+    async def send(self, exchange: Exchange, host: bytes) -> None:
+        assert self._transport is not None
+        head = self._register(exchange, host)
         body = exchange.request.body
-        if body.size <= 65536:
-            self._transport.write(head + body.read())
+        if self.is_lost:
+            return
+        if body.size <= SMALL:
+            self._write_soon(head + body.read(), exchange.can_wait)
         else:
-            self._transport.write(head)
+            self._write_soon(head, can_wait=False)
             for block in body.blocks():
                 await self._can_write.wait()
                 if self.is_lost:
@@ -57,8 +86,31 @@ class Link(asyncio.Protocol):
                 self._transport.write(block)
         await self._can_write.wait()
 
+    def _write_soon(self, data: bytes, can_wait: bool) -> None:
+        """Small requests that come in quick succession go together."""
+        self._unsent.append(data)
+        self._unsent_size += len(data)
+        loop = asyncio.get_running_loop()
+        is_due = loop.time() >= self._flushed + TOGETHER_SECONDS
+        if not can_wait or is_due or self._unsent_size > SMALL:
+            self._flush()
+        elif self._flushing is None:
+            self._flushing = loop.call_later(TOGETHER_SECONDS, self._flush)
+
+    def _flush(self) -> None:
+        if self._flushing is not None:
+            self._flushing.cancel()
+            self._flushing = None
+        self._flushed = asyncio.get_running_loop().time()
+        data = b"".join(self._unsent)
+        self._unsent.clear()
+        self._unsent_size = 0
+        if data and self._transport is not None and not self.is_lost:
+            self._transport.write(data)
+
     def close(self) -> None:
         if self._transport is not None:
+            self._flush()
             self._transport.close()
 
     # asyncio's
@@ -135,6 +187,7 @@ class Link(asyncio.Protocol):
             name, _, value = part.strip().partition(b"=")
             if name.lower() == b"max" and value.isdigit():
                 self.left = max(0, int(value) - (len(self.unanswered) - 1))
+                self._on_limit(self.answered + 1 + int(value))
 
 
 def is_unframed(head: Head) -> bool:

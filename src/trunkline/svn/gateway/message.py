@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.client import responses
+from http import HTTPStatus
+from os import SEEK_END
 from tempfile import SpooledTemporaryFile
 
 Headers = list[tuple[bytes, bytes]]
 
 BODY_IN_MEMORY = 256 * 1024  # bytes of one body; past it, a file without a name
 BLOCK = 256 * 1024  # bytes
+PHRASES = {one.value: one.phrase.encode() for one in HTTPStatus}
 
 # A proxy's own business with each of its two peers.
 HOP_BY_HOP = frozenset(
@@ -29,6 +31,7 @@ class Body:
 
     def write(self, data: bytes) -> None:
         self.size += len(data)
+        self._file.seek(0, SEEK_END)
         self._file.write(data)
 
     def blocks(self) -> Iterator[bytes]:
@@ -49,22 +52,35 @@ class Body:
 
 @dataclass(slots=True)
 class Request:
-    """`origin` is what a client says to a proxy: "http://host:port". `target` is path and query."""
+    """`origin` is what a client says to a proxy: "http://host:port". `target` is path and query.
+    `is_streamed`: its body isn't here, and follows in chunks.
+    """
 
     method: bytes
     target: bytes
     headers: Headers = field(default_factory=list)
     body: Body = field(default_factory=Body)
     origin: bytes = b""
+    is_streamed: bool = False
 
     def header(self, name: bytes) -> bytes | None:
         return find(self.headers, name)
 
-    def head(self, host: bytes) -> bytes:
-        """As it goes upstream."""
+    def want_plain(self) -> None:
+        """Its answer is looked at: no content coding."""
+        self.headers = [one for one in self.headers if one[0].lower() != b"accept-encoding"]
+
+    def head(self, host: bytes, is_first: bool = False) -> bytes:
+        """As it goes upstream. The first of a connection asks how many more may follow: Apache
+        doesn't say unless it is asked.
+        """
         lines = [b"%s %s HTTP/1.1\r\nHost: %s\r\n" % (self.method, self.target, host)]
+        if is_first:
+            lines.append(b"Connection: Keep-Alive\r\n")
         lines += kept(self.headers, HOP_BY_HOP | {b"host"})
-        if self.body.size or self.method in (b"PUT", b"POST"):
+        if self.is_streamed:
+            lines.append(b"Transfer-Encoding: chunked\r\n")
+        elif self.body.size or self.method in (b"PUT", b"POST"):
             lines.append(b"Content-Length: %d\r\n" % self.body.size)
         return b"".join(lines) + b"\r\n"
 
@@ -97,7 +113,7 @@ def kept(headers: Headers, without: frozenset[bytes]) -> list[bytes]:
 
 
 def status_line(status: int) -> bytes:
-    return b"HTTP/1.1 %d %s\r\n" % (status, responses.get(status, "Status").encode())
+    return b"HTTP/1.1 %d %s\r\n" % (status, PHRASES.get(status, b"Status"))
 
 
 def response(status: int, headers: Headers | None = None, body: bytes = b"") -> bytes:

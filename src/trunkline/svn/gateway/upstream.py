@@ -13,8 +13,9 @@ from urllib.parse import urlsplit
 
 from trunkline.errors import SettingsError
 from trunkline.svn.gateway.exchange import UpstreamLost
-from trunkline.svn.gateway.link import Link
+from trunkline.svn.gateway.link import UNLIMITED, Link
 from trunkline.svn.gateway.message import Head
+from trunkline.svn.gateway.progress import Progress
 
 KEPT_LINKS = 8
 CONNECT_SECONDS = 30
@@ -22,6 +23,7 @@ ONE_BY_ONE_SECONDS = 600  # that a broken pipeline is remembered
 ACCEPTED_SECONDS = 900  # that credentials are taken for good without asking
 ACCEPTED_LIMIT = 1000
 REPOSITORIES_LIMIT = 1000
+READS, WRITES = b"r", b"w"
 PORTS = {"http": 80, "https": 443}
 
 
@@ -38,6 +40,7 @@ class Repository:
     rvr: bytes
     youngest: int
     posts: frozenset[bytes]
+    uuid: bytes
 
 
 class Upstream:
@@ -55,11 +58,13 @@ class Upstream:
         self.origin = f"{parts.scheme}://{parts.netloc}".encode()
         # As a client's proxy is asked for it: never by https.
         self.asked_as = (self._host.lower(), parts.port or 80)
+        self.progress = Progress()  # of the last commit
         self.repositories: dict[bytes, Repository] = {}  # by `me`
         self.writes = 0  # requests that may have changed something
         self._kept: list[Link] = []
         self._warming: asyncio.Task[None] | None = None
         self._one_by_one_until = 0.0
+        self._requests = UNLIMITED  # of one connection
         self._accepted: dict[bytes, float] = {}
         self._salt = os.urandom(16)
 
@@ -82,7 +87,10 @@ class Upstream:
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 transport, link = await asyncio.get_running_loop().create_connection(
-                    Link, self._host, self._port, ssl=self._tls
+                    lambda: Link(self._requests, self._learn_limit),
+                    self._host,
+                    self._port,
+                    ssl=self._tls,
                 )
         except (OSError, TimeoutError) as error:
             raise UpstreamLost(f"{self.url} can't be reached: {words(error)}") from None
@@ -90,9 +98,14 @@ class Upstream:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         return link
 
+    def _learn_limit(self, requests: int) -> None:
+        """Of one connection. A new one may be full before its first answer comes."""
+        self._requests = requests
+
     def warm(self) -> None:
-        """The first connection, ahead of the first request."""
-        self._warming = asyncio.create_task(self._warm())
+        """A connection that somebody needs in a moment."""
+        if not self._kept:
+            self._warming = asyncio.create_task(self._warm())
 
     async def _warm(self) -> None:
         try:
@@ -121,22 +134,42 @@ class Upstream:
             self.repositories[repository.me] = repository
         return repository
 
-    # Credentials that began a transaction. No password is kept, only a salted digest.
+    def repository_of(self, target: bytes) -> Repository | None:
+        for repository in self.repositories.values():
+            if target.startswith(repository.root + b"/") or target == repository.root:
+                return repository
+        return None
+
+    # Credentials that began a transaction, or read. No password is kept, only a salted digest.
 
     def accept(self, repository: Repository, credentials: bytes) -> None:
-        while len(self._accepted) >= ACCEPTED_LIMIT:
-            self._accepted.pop(next(iter(self._accepted)))
-        self._accepted[self._digest(repository, credentials)] = time.monotonic() + ACCEPTED_SECONDS
+        self._note(WRITES, repository, credentials)
+
+    def accept_reads(self, repository: Repository, credentials: bytes) -> None:
+        self._note(READS, repository, credentials)
 
     def accepts(self, repository: Repository, credentials: bytes) -> bool:
-        until = self._accepted.get(self._digest(repository, credentials), 0.0)
-        return time.monotonic() < until
+        return self._knows(WRITES, repository, credentials)
+
+    def accepts_reads(self, repository: Repository, credentials: bytes) -> bool:
+        return self._knows(READS, repository, credentials)
 
     def refuse(self, repository: Repository, credentials: bytes) -> None:
-        self._accepted.pop(self._digest(repository, credentials), None)
+        for use in (READS, WRITES):
+            self._accepted.pop(self._digest(use, repository, credentials), None)
 
-    def _digest(self, repository: Repository, credentials: bytes) -> bytes:
-        text = repository.me + b"\0" + credentials
+    def _note(self, use: bytes, repository: Repository, credentials: bytes) -> None:
+        while len(self._accepted) >= ACCEPTED_LIMIT:
+            self._accepted.pop(next(iter(self._accepted)))
+        until = time.monotonic() + ACCEPTED_SECONDS
+        self._accepted[self._digest(use, repository, credentials)] = until
+
+    def _knows(self, use: bytes, repository: Repository, credentials: bytes) -> bool:
+        until = self._accepted.get(self._digest(use, repository, credentials), 0.0)
+        return time.monotonic() < until
+
+    def _digest(self, use: bytes, repository: Repository, credentials: bytes) -> bytes:
+        text = b"\0".join((use, repository.me, credentials))
         return hashlib.blake2b(text, key=self._salt, digest_size=16).digest()
 
 
@@ -164,4 +197,5 @@ def parse_repository(head: Head) -> Repository | None:
         path(b"svn-rev-root-stub"),
         int(youngest),
         frozenset(one.strip() for value in values for one in value.split(b",")),
+        head.header(b"svn-repository-uuid") or b"",
     )

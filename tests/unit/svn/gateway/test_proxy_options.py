@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from trunkline.svn.gateway.wrapped import all_but
+from trunkline.svn.gateway.proxy_options import all_but
 
 HOSTS = {"svn.example.com", "svn-2.example.com"}
 OTHERS = ("svn", "svn.example.co", "svn.example.com.au", "svn-.example.com", "xvn.example.com", "a")
