@@ -35,10 +35,11 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def transactions(site: Site, folder: Path | None = None) -> list[str]:
+def transactions(site: Site) -> list[str]:
     """Of the repository, and ours of before it."""
-    own = [path.name for path in (folder or site.disk.parent.parent / "state").glob("*/*-*")]
-    return [*os.listdir(site.disk / "db" / "transactions"), *own]
+    uuid = (site.disk / "db" / "uuid").read_text().split()[0]
+    own = (site.disk.parent.parent / "state").glob(f"{uuid}-*/*-*")
+    return [*os.listdir(site.disk / "db" / "transactions"), *map(str, own)]
 
 
 @pytest.mark.parametrize("connections", [1, 8])
