@@ -22,8 +22,8 @@ import bcrypt
 from tests.compat.serving import serving
 from tests.compat.svn import apache
 from tests.compat.svn.client import Said, Site
-from tests.compat.svn.conftest import make_repository
 from tests.compat.svn.gateway import Running, gateway
+from tests.compat.svn.repository import make_repository
 
 KINDS = ("apache", "trunkline")
 USERS = {"alice": b"sec ret", "bob": b"other"}

@@ -6,21 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.compat.svn.around import Around, Yard, yard
+from tests.compat.svn.around import Around, Yard
 from tests.compat.svn.test_commands import GROW, ODD_NAMES
 
 CHECK_OUT = "svn checkout -q $U other"
 
 
-@pytest.fixture(scope="module")
-def servers() -> Iterator[Yard]:
-    with yard() as made:
-        yield made
-
-
 @pytest.fixture
-def around(servers: Yard, tmp_path: Path) -> Iterator[Around]:
-    with servers.around(tmp_path) as made:
+def around(gateway_yard: Yard, tmp_path: Path) -> Iterator[Around]:
+    with gateway_yard.around(tmp_path) as made:
         yield made
 
 
@@ -59,8 +53,9 @@ def test_odd_names_and_binary_properties(around: Around) -> None:
     around.same(
         "svn checkout -q $U wc && printf 'a\\001b\\377' >binary",
         f"mkdir wc/d && cd wc/d && {make} && cd .. && svn add -q d && svn commit -m names",
-        "cd wc && svn update -q && svn propset -q binary -F ../binary d && for f in d/*; do"
-        ' svn propset -q p "<&>" "$f@"; echo y >>"$f"; done; svn commit -m props',
+        "cd wc && svn update -q && svn propset -q binary -F ../binary d && files=(d/*)"
+        ' && svn propset -q p "<&>" "${files[@]/%/@}" && for f in d/*; do echo y >>"$f"; done'
+        " && svn commit -m props",
         "cd wc && svn update -q && svn propdel -q binary d && svn rm -q d/@at@; svn commit -m less",
         "svn ls -R $U && svn proplist -v -R $U && svn log -v $U",
     )
