@@ -30,15 +30,16 @@ class Fragile:
         self.port: int = self._listener.getsockname()[1]
 
     def arm(self, word: bytes, how: str) -> None:
-        """`how`: "before" the upstream gets the request; "after" it did, and its answer is lost; or
-        "stall": all stays as it is, until `revive`."""
+        """`how`: "before" the upstream gets the request; "after" it did, and its answer is lost;
+        "blink": the same, but it can be reached again at once; or "stall": all stays as it is,
+        until `revive`."""
         self.fired.clear()
         self._going_on.clear()
         self._word, self._how = word, how
 
     def revive(self) -> None:
         self._word = b""
-        if self._how != "stall" and self.fired.is_set():
+        if self._how not in ("stall", "blink") and self.fired.is_set():
             self._listener = self._listen(self.port)
         self.fired.clear()
         self._going_on.set()
@@ -85,18 +86,19 @@ class Fragile:
             self._going_on.wait()
             target.sendall(data)
             return
-        self._is_mute = self._how == "after"
+        self._is_mute = self._how != "before"
         target.sendall(data if self._is_mute else data[:at])
-        if self._how == "after":
+        if self._is_mute:
             time.sleep(LATE_SECONDS)
         self._die()
         self._is_mute = False
         self.fired.set()
 
     def _die(self) -> None:
-        with suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
+        if self._how != "blink":
+            with suppress(OSError):
+                self._listener.shutdown(socket.SHUT_RDWR)
+            self._listener.close()
         with self._lock:
             sockets, self._sockets = self._sockets, []
         for one in sockets:
