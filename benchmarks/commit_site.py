@@ -67,9 +67,9 @@ def own(path: Path) -> None:
 
 
 @contextmanager
-def server(name: str, root: Path) -> Iterator[Server]:
+def server(name: str, root: Path, written: Path) -> Iterator[Server]:
     port = free_port()
-    folder = TemporaryDirectory(prefix="trunkline-bench-", dir=WRITTEN)
+    folder = TemporaryDirectory(prefix="trunkline-bench-", dir=written)
     process = subprocess.Popen(
         server_command(name, root, port, Path(folder.name)),
         env={**os.environ, "LC_ALL": "C.UTF-8"},
@@ -98,15 +98,17 @@ def program(*words: str) -> Iterator[tuple[int, int]]:
 
 
 @contextmanager
-def sites(delay: int, names: tuple[str, ...] = SERVERS) -> Iterator[dict[str, Far]]:
-    """`delay` in milliseconds, there and back; 0 is no link at all."""
+def sites(
+    delay: int, names: tuple[str, ...] = SERVERS, written: Path = WRITTEN
+) -> Iterator[dict[str, Far]]:
+    """`delay` in milliseconds, there and back; 0 is no link at all. `written`: where all is."""
     with ExitStack() as stack:
         made = {}
         for name in names:
-            folder = stack.enter_context(TemporaryDirectory(prefix="trunkline-bench-", dir=WRITTEN))
+            folder = stack.enter_context(TemporaryDirectory(prefix="trunkline-bench-", dir=written))
             root = Path(folder)
             root.chmod(0o755)
-            running = stack.enter_context(server(name, root))
+            running = stack.enter_context(server(name, root, written))
             port = running.port
             if delay:
                 link = program("benchmarks.latency", str(port), "--ms", str(delay))
