@@ -118,7 +118,9 @@ def test_what_hooks_say(around: Around) -> None:
             path = site.disk / "hooks" / name
             path.write_text(f"#!/bin/sh\n{text}\n")
             path.chmod(0o755)
-        around.same("cd wc && svn commit -m hooked; echo more >>f", "svn log -q $U")
+        around.same(
+            "cd wc && svn commit -m hooked; done=$?; echo more >>f; exit $done", "svn log -q $U"
+        )
         for site in (around.direct, *around.through.values()):
             (site.disk / "hooks" / name).unlink()
     around.same("cd wc && svn commit -m 'without a hook' && svn log -q $U")
