@@ -41,7 +41,7 @@ class Far:
 
 
 def server_command(name: str, root: Path, port: int, folder: Path) -> list[str]:
-    """As they are when nobody sets anything, but for MaxKeepAliveRequests of "apache-unlimited"."""
+    """As they are when nobody sets anything, but for the limits of "apache-unlimited"."""
     if name == "trunkline":
         settings = folder / "settings.toml"
         settings.write_text(SETTINGS.format(folder=folder))
@@ -49,7 +49,7 @@ def server_command(name: str, root: Path, port: int, folder: Path) -> list[str]:
         return [bin_path("trunkline"), "serve", str(root), *listen]
     text = APACHE.replace("SVNPath", "SVNParentPath")
     if name == "apache-unlimited":
-        text += "MaxKeepAliveRequests 0\n"
+        text += "MaxKeepAliveRequests 0\nLimitRequestBody 0\n"
     is_root = os.geteuid() == 0
     account = ACCOUNT if is_root else ""
     configuration = folder / "httpd.conf"
