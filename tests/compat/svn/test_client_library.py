@@ -42,17 +42,14 @@ def transactions(site: Site) -> list[str]:
     return [*os.listdir(site.disk / "db" / "transactions"), *map(str, own)]
 
 
-@pytest.mark.parametrize("connections", [1, 8])
 @pytest.mark.parametrize("which", ["ours", "stock"])
-def test_makes_what_svn_import_makes(
-    pair: Make, tree: Path, which: str, connections: int, tmp_path: Path
-) -> None:
+def test_makes_what_svn_import_makes(pair: Make, tree: Path, which: str) -> None:
     """A stock server takes one writer, so it is asked by one connection in any case."""
     site: Site = getattr(pair("v2"), which)
     site.run(f'svn import -q --no-ignore --no-auto-props -m one {tree} "$U/a b/c"', expect_ok=True)
     site.run('svn mkdir -q -m two "$U/a b/d"', expect_ok=True)
     files = files_below(tree)
-    done = commit_files(f"{site.url}/a%20b/d", files, "three ü", connections=connections)
+    done = commit_files(f"{site.url}/a%20b/d", files, "three ü")
     assert (done.revision, done.author, done.warning) == (3, None, None)
     site.verify()
     for name in "cd":
