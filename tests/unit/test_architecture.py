@@ -27,6 +27,7 @@ FOLDERS = (
     "trunkline.web",
     "trunkline.bundles",
     "trunkline.svn.gateway",
+    "trunkline.svn.client",
     "trunkline.svn.dav",
     "trunkline.svn.txn",
     "trunkline.svn.commit",

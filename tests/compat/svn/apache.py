@@ -27,6 +27,10 @@ LoadModule authz_core_module modules/mod_authz_core.so
 LoadModule dav_module modules/mod_dav.so
 LoadModule dav_svn_module modules/mod_dav_svn.so
 LoadModule authz_svn_module modules/mod_authz_svn.so
+LoadModule auth_basic_module modules/mod_auth_basic.so
+LoadModule authn_core_module modules/mod_authn_core.so
+LoadModule authn_file_module modules/mod_authn_file.so
+LoadModule authz_user_module modules/mod_authz_user.so
 Mutex file:{folder} default
 MaxKeepAliveRequests {requests}
 <Location /svn>

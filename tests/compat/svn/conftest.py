@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 from tests.compat.serving import serving
 from tests.compat.svn import apache
+from tests.compat.svn.around import Yard, yard
 from tests.compat.svn.client import Pair, Site
+from tests.compat.svn.repository import make_repository
 
 # For everybody, since nobody logs in.
 RULES = """
@@ -88,13 +90,6 @@ def start_servers(stack: ExitStack, folder: Path, version: str) -> tuple[str, st
     return stock, ours.url, folder
 
 
-def make_repository(path: Path, options: tuple[str, ...]) -> None:
-    subprocess.run(["svnadmin", "create", *options, str(path)], check=True)
-    hook = path / "hooks" / "pre-revprop-change"
-    hook.write_text("#!/bin/sh\nexit 0\n")
-    hook.chmod(0o755)
-
-
 @pytest.fixture
 def pair(servers: Callable[[str], tuple[str, str, Path]], tmp_path: Path) -> Iterator[Make]:
     """`pair(version, *options of svnadmin create)`: empty repositories with the same identity."""
@@ -116,3 +111,9 @@ def pair(servers: Callable[[str], tuple[str, str, Path]], tmp_path: Path) -> Ite
     yield make
     for path in made:
         shutil.rmtree(path)
+
+
+@pytest.fixture(scope="session")
+def gateway_yard() -> Iterator[Yard]:
+    with yard() as made:
+        yield made

@@ -59,9 +59,9 @@ def program(*words: str) -> Iterator[Running]:
 
 
 @contextmanager
-def gateway(upstream: str) -> Iterator[Running]:
-    words = ("gateway", "--upstream", upstream, "--listen", "127.0.0.1:0")
-    with program("trunkline", *words) as running:
+def gateway(*upstreams: str, port: int = 0) -> Iterator[Running]:
+    words = [word for upstream in upstreams for word in ("--upstream", upstream)]
+    with program("trunkline", "gateway", *words, "--listen", f"127.0.0.1:{port}") as running:
         yield running
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from tests.compat.svn import apache
 from tests.compat.svn.client import Said, Site
-from tests.compat.svn.conftest import make_repository
 from tests.compat.svn.gateway import Running, gateway, slow_link
+from tests.compat.svn.repository import make_repository
 
 ROUND_TRIP = 60  # milliseconds
 

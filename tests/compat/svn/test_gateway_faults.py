@@ -13,8 +13,8 @@ from pathlib import Path
 
 from tests.compat.svn import apache
 from tests.compat.svn.client import Site
-from tests.compat.svn.conftest import make_repository
 from tests.compat.svn.gateway import Running, gateway, slow_link
+from tests.compat.svn.repository import make_repository
 
 
 @contextmanager

@@ -75,8 +75,8 @@ class Subject:
 
 
 def resourcetype(subject: Subject) -> bytes | None:
-    if subject.node is None:
-        return b"<lp1:baseline/>" if subject.kind in ("rev", "bln") else b""
+    if subject.kind in ("rev", "bln"):
+        return b"<lp1:baseline/>"
     return b"<lp1:collection/>" if subject.node_kind is Kind.DIR else b""
 
 

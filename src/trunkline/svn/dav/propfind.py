@@ -18,9 +18,11 @@ from trunkline.svn.dav.properties import (
 )
 from trunkline.svn.dav.request import Answer
 from trunkline.svn.dav.url import Resource, join, quote
+from trunkline.svn.dav.working import TREES, assembly
 from trunkline.svn.dav.xml_in import Element
 from trunkline.svn.dav.xml_out import escape
 from trunkline.svn.repository import error as codes
+from trunkline.svn.repository.authz import Right
 from trunkline.svn.repository.error import SvnError
 from trunkline.svn.repository.locks import find_lock
 from trunkline.svn.repository.nodes import Kind, Node
@@ -111,6 +113,8 @@ def find_subject(exchange: Exchange, resource: Resource, href: bytes) -> Subject
         return Subject(base, href, session, revision, None, resource.kind)
     if resource.kind == "vcc":
         return vcc_subject(exchange, href)
+    if resource.kind in TREES:
+        return tree_subject(exchange, href)
     if not resource.is_node:
         raise PeerError("this resource has no properties", status=404)
     node = exchange.node(resource)
@@ -123,6 +127,18 @@ def find_subject(exchange: Exchange, resource: Resource, href: bytes) -> Subject
     revision = exchange.youngest if resource.revision is None else resource.revision
     auto = exchange.served.autoversioning
     found = Subject(base, href, session, revision, node, resource.kind, auto)
+    found.node_kind = kind
+    return found
+
+
+def tree_subject(exchange: Exchange, href: bytes) -> Subject:
+    """Of a transaction as it is by now: whether something is there, and of which kind."""
+    resource = exchange.resource
+    exchange.need(resource.path, Right.READ)
+    with assembly(exchange) as made:
+        kind = made.need(resource.path).kind
+    base, session = exchange.request.base, exchange.session
+    found = Subject(base, href, session, made.base, None, resource.kind)
     found.node_kind = kind
     return found
 

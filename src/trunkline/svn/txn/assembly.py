@@ -30,23 +30,37 @@ KEPT = 64  # transactions of which a worker remembers what it read
 Props = list[tuple[bytes, bytes | None]]
 
 
+class Known:
+    """What the threads of a worker have read of one journal: each line once, whoever needs it."""
+
+    def __init__(self, stored: Stored) -> None:
+        self.overlay = Overlay(stored.head().base)
+        self._offset = 0
+        self._lock = Lock()
+
+    def catch_up(self, stored: Stored) -> None:
+        with self._lock:
+            records, self._offset = stored.read(self._offset)
+            for record in records:
+                note(self.overlay, record)
+
+
 class Memory:
-    """Overlays that were read so far, so that a step costs the steps since the last one."""
+    """Journals that were read so far, so that a step costs the steps since the last one."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._kept: OrderedDict[str, tuple[Overlay, int]] = OrderedDict()
+        self._kept: OrderedDict[str, Known] = OrderedDict()
 
-    def take(self, stored: Stored) -> tuple[Overlay, int]:
+    def of(self, stored: Stored) -> Known:
         with self._lock:
-            known = self._kept.pop(stored.path, None)
-        return known or (Overlay(stored.head().base), 0)
-
-    def give(self, stored: Stored, overlay: Overlay, offset: int) -> None:
-        with self._lock:
-            self._kept[stored.path] = overlay, offset
+            known = self._kept.get(stored.path)
+            if known is None:
+                known = self._kept[stored.path] = Known(stored)
+            self._kept.move_to_end(stored.path)
             while len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
+        return known
 
 
 MEMORY = Memory()
@@ -57,23 +71,19 @@ class Assembly:
         self._session = session
         self.stored = stored
         self.base = stored.head().base
-        self._overlay, self._offset = MEMORY.take(stored)
-        self._catch_up()
+        self._known = MEMORY.of(stored)
+        self._overlay = self._known.overlay
+        self._known.catch_up(stored)
 
     def __enter__(self) -> Assembly:
         return self
 
-    def __exit__(self, kind: object, *_: object) -> None:
-        MEMORY.give(self.stored, self._overlay, self._offset)
-
-    def _catch_up(self) -> None:
-        records, self._offset = self.stored.read(self._offset)
-        for record in records:
-            note(self._overlay, record)
+    def __exit__(self, *_: object) -> None:
+        pass
 
     def _add(self, record: Record) -> None:
         self.stored.append(record)
-        self._catch_up()
+        self._known.catch_up(self.stored)
 
     def find(self, path: bytes) -> Found:
         return self._overlay.find(self._session, path)

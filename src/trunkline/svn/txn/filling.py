@@ -103,7 +103,10 @@ class Filling:
 
     def _need_parent(self, path: bytes) -> None:
         parent = path.rpartition(b"/")[0] or b"/"
-        if self._need_node(parent) is Kind.FILE:
+        kind = self._kind(parent)
+        if kind is Kind.NONE:
+            raise missing(path)  # as stock says it
+        if kind is Kind.FILE:
             raise SvnError(codes.FS_NOT_DIRECTORY, f"'{shown(parent)}' is not a directory")
 
     def _check_base(self, path: bytes, kind: Kind, base: int | None) -> None:

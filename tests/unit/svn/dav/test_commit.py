@@ -47,6 +47,23 @@ def test_a_commit_step_by_step(core: Core) -> None:
     assert commit(core, txn)[0] == 404
 
 
+FIND = b'<propfind xmlns="DAV:"><prop><resourcetype/></prop></propfind>'
+
+
+def test_a_transaction_says_what_is_there(core: Core) -> None:
+    """Who lost an answer learns by it that the transaction still stands."""
+    txn = begin(core)
+    root = b"/!svn/txr/" + txn
+    core.ask("PUT", root + b"/f", b"text")
+    for below, status, is_folder in ((b"", 207, True), (b"/trunk", 207, True), (b"/f", 207, False)):
+        got, body = core.ask("PROPFIND", root + below, FIND, depth=b"0")
+        assert (got.status, b"collection/>" in body) == (status, is_folder)
+        assert core.ask("PROPFIND", root + below, b"", depth=b"1")[0].status == 207
+    assert core.ask("PROPFIND", root + b"/none", FIND, depth=b"0")[0].status == 404
+    commit(core, txn)
+    assert core.ask("PROPFIND", root, FIND, depth=b"0")[0].status == 404
+
+
 def test_nothing_is_left_of_a_commit(core: Core, tmp_path: Path) -> None:
     txn = begin(core)
     core.ask("PUT", b"/!svn/txr/" + txn + b"/f", b"x")

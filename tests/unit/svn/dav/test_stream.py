@@ -115,6 +115,13 @@ def test_a_warning_of_libsvn_ends_nothing(core: Core, caplog: pytest.LogCaptureF
 
 # -- what can't be
 
+
+def test_what_has_no_folder_is_named_itself(core: Core) -> None:
+    for step in (mkdir(b"/no/d"), put(b"/no/d", b"x")):
+        got, answer = post(core, stream(step))
+        assert (got.status, b"'/no/d' not found" in answer) == (404, True), answer
+
+
 REFUSED = [
     (put(b"/trunk/a", b"x", mode=Mode.ADD), 405, 160020, b"/trunk/a"),
     (put(b"/trunk/no", b"x", mode=Mode.OPEN), 404, 160013, b"/trunk/no"),
