@@ -116,6 +116,9 @@ class Exchange:
         accepted = self.request.header(b"accept-encoding")
         return accepted_version(accepted, self.served.compression)
 
+    def stream_xml(self, blocks: Iterator[bytes]) -> Answer:
+        return Answer(200, [(b"content-type", XML_TYPE)], self.stream(blocks))
+
     def push_xml(self, produce: Callable[[Output], None]) -> Answer:
         return Answer(200, [(b"content-type", XML_TYPE)], self.push(produce))
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from queue import Queue
 
 BLOCK = 64 * 1024  # bytes that are handed over together
+FIRST_BLOCK = 4 * 1024  # bytes; each is twice as long as the one before
 QUEUE = 4  # blocks
 
 Write = Callable[[bytes], None]
@@ -72,19 +73,21 @@ class Pushed:
 
 
 class Output:
-    """Small pieces put together into blocks."""
+    """Small pieces put together into blocks. The first ones are short: the reader has work, too."""
 
-    __slots__ = ("_parts", "_put", "_size")
+    __slots__ = ("_enough", "_parts", "_put", "_size")
 
     def __init__(self, put: Write) -> None:
         self._put = put
         self._parts: list[bytes] = []
         self._size = 0
+        self._enough = FIRST_BLOCK
 
     def write(self, data: bytes) -> None:
         self._parts.append(data)
         self._size += len(data)
-        if self._size >= BLOCK:
+        if self._size >= self._enough:
+            self._enough = min(2 * self._enough, BLOCK)
             self.flush()
 
     def flush(self) -> None:
