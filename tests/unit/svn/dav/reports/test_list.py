@@ -28,7 +28,7 @@ def fill(core: Core) -> None:
     (top / "secret" / "s").write_text("s")
     url = core.disk.as_uri()
     subprocess.run(["svn", "import", "-q", "-m", "m", str(top), url], check=True)
-    words = ["svnmucc", "-q", "-m", "m", "-U", url, "propset", "p", "v", "tree/b/c"]
+    words = ["svnmucc", "-m", "m", "-U", url, "propset", "p", "v", "tree/b/c"]
     subprocess.run(words, check=True)
 
 
