@@ -39,6 +39,7 @@ class Served:
     rules: Rules | None = None
     has_logins: bool = False
     autoversioning: bool = False
+    index_stylesheet: bytes = b""  # its URL; empty: folders are HTML
     compression: int = 5  # of svndiff: 0 none, 1 LZ4 where the client takes it, else zlib's
 
 

@@ -158,6 +158,7 @@ svn_error_t *svn_fs_node_relation(int *relation, svn_fs_root_t *root_a, const ch
     svn_fs_root_t *root_b, const char *path_b, apr_pool_t *);
 svn_error_t *svn_fs_dir_entries(apr_hash_t **, svn_fs_root_t *, const char *, apr_pool_t *);
 svn_error_t *svn_time_from_cstring(apr_time_t *, const char *, apr_pool_t *);
+svn_revnum_t svn_fs_revision_root_revision(svn_fs_root_t *);
 svn_error_t *svn_fs_dir_optimal_order(apr_array_header_t **, svn_fs_root_t *, apr_hash_t *,
     apr_pool_t *, apr_pool_t *);
 svn_error_t *svn_fs_file_length(svn_filesize_t *, svn_fs_root_t *, const char *, apr_pool_t *);

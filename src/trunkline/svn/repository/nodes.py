@@ -54,6 +54,9 @@ class Node:
     def kind(self) -> Kind:
         return Kind(self._ask("svn_node_kind_t *", lib.svn_fs_check_path))
 
+    def root_revision(self) -> int:
+        return int(lib.svn_fs_revision_root_revision(self.root))
+
     def created_rev(self) -> int:
         return int(self._ask("svn_revnum_t *", lib.svn_fs_node_created_rev))
 
