@@ -48,8 +48,8 @@ def _tools() -> None:
 
 @pytest.fixture(scope="session")
 def servers() -> Iterator[Callable[[str], tuple[str, str, Path]]]:
-    """By "v2", "v1" (folders are XML, too) or "paths" (with rules for them): the stock one's URL, ours, and the folder of
-    both's repositories.
+    """By "v2", "v1" (folders are XML, too) or "paths" (with rules for them): the stock one's URL,
+    ours, and the folder of both's repositories.
 
     In a folder that Apache's own account can enter, which pytest's can't be.
     """

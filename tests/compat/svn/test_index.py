@@ -11,7 +11,8 @@ from tests.compat.svn.conftest import Make
 
 FILL = (
     "svn checkout -q $U wc && cd wc && mkdir -p 'd & e' 'a:b' && touch 'a:b/f' 'd & e/100%'"
-    " \"o'p\" ü '<q>' '#1' && svn add -q * && svn commit -q -m 1 && svn rm -q ü && svn commit -q -m 2"
+    " \"o'p\" ü '<q>' '#1' && svn add -q * && svn commit -q -m 1"
+    " && svn rm -q ü && svn commit -q -m 2"
 )
 PATHS = ("/", "/d%20&%20e/", "/a:b/", "/?p=1", "/!svn/rvr/1/", "/!svn/bc/1/a:b/")
 ESCAPED = re.compile("%[0-9a-f]{2}")
