@@ -1,4 +1,4 @@
-"""Repositories with very many entries, made in no time: all files are one node, all folders another.
+"""Repositories with very many entries, made in no time: files are one node, folders another.
 
 libsvn reads them as any, though none of its tools would write such.
 Source: subversion 1.14, libsvn_fs_fs/structure ("Revision file format", physical addressing).
