@@ -33,7 +33,8 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         int,
         unit(
             "bytes",
-            "Of a request's head: 431. The HTTP library refuses a head of about twice that, and "
+            "Of a request's head: 431 (400 for `svn`, which sends its lock tokens in a body then). "
+            "The HTTP library refuses a head of about twice that, and "
             "one of more than 100 headers, by itself: 431 without words. Only clients before 3.8, "
             "and all of them with `experimental.httppostargs=no`, name what they have in headers: "
             "41 bytes for each head of theirs and of the repository's.",

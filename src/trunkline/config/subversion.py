@@ -30,6 +30,13 @@ class Subversion(Struct, frozen=True, forbid_unknown_fields=True):
             "PROPPATCH of a public URL is a commit of its own."
         ),
     ] = False
+    index_stylesheet: Annotated[
+        str,
+        words(
+            "URL of an XSLT stylesheet. With one, a folder is told to browsers and tools as XML "
+            'that names it, as mod_dav_svn does with `SVNIndexXSLT`. `""`: as an HTML page.'
+        ),
+    ] = ""
     compression: Annotated[
         int,
         unit(

@@ -169,7 +169,9 @@ class App:
         work = Work(limits.walked_revisions)
         try:
             if visit.head_bytes > limits.header_bytes:
-                raise PeerError(f"a head of more than {limits.header_bytes} bytes", status=431)
+                # After a 400 `svn` sends its lock tokens in a body, after nothing else.
+                status = 400 if visit.is_svn else 431
+                raise PeerError(f"a head of more than {limits.header_bytes} bytes", status=status)
             guest = self._guests.enter(visit.address)
         except PeerError as error:
             await self._send(Made(self._failure(error, visit, "")), visit, body, send, line)

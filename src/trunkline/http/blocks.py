@@ -16,7 +16,7 @@ LONGEST = 1024 * 1024  # bytes; a longer block is cut
 READ_SIZE = 512 * 1024  # bytes of a file at once
 
 FIRST_SECONDS = 0.005  # a first piece is sent early: somebody waits for the first byte
-NEXT_SECONDS = 0.05
+LONGEST_SECONDS = 0.05  # later ones wait longer and longer, up to this: few pieces cost less
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +28,20 @@ class Piece:
 class Pieces:
     """Puts small blocks together, cuts long ones, and knows which piece is the last."""
 
-    def __init__(self, blocks: Iterator[bytes], work: Work | None = None) -> None:
+    def __init__(
+        self, blocks: Iterator[bytes], work: Work | None = None, patience: float = FIRST_SECONDS
+    ) -> None:
         self._blocks = blocks
         self._work = work or Work()
         self._held = memoryview(b"")  # of a block that was too long
-        self._patience = FIRST_SECONDS
+        self._patience = patience
         self._is_closed = False
 
     def pull(self) -> Piece:
         """Raises: what the blocks raise; ClientGone."""
         parts: list[bytes] = []
         size, until = 0, time.monotonic() + self._patience
-        self._patience = NEXT_SECONDS
+        self._patience = min(2 * self._patience, LONGEST_SECONDS)
         while True:
             block = self._next()
             if block is None:

@@ -19,10 +19,12 @@ from trunkline.http.subversion import Admitted, SvnDoor
 from trunkline.http.threads import Threads
 from trunkline.http.visit import Visit, describe
 from trunkline.reply import Bytes, Stream
+from trunkline.svn.dav.answer import READS
 from trunkline.svn.dav.request import Answer as SvnAnswer
 
 SHORT_BODY = 256 * 1024  # bytes, taken before a thread is asked
 SHORT_POST = 32 * 1024  # the same of a commit stream, which may take long to come and to work on
+FIRST_SECONDS = 0.001  # `svn` works on what has come while the rest is made
 
 
 class Dav:
@@ -36,12 +38,17 @@ class Dav:
 
     async def make(self, errand: Errand, body: RequestBody, guest: str) -> Made | None:
         """None: as `SvnDoor.admit`. Raises: NotThere, ClientGone."""
-        lane = self._threads.lane(guest)
+        lane, visit = self._threads.lane(guest), errand.visit
+        is_read = visit.is_svn and visit.method in READS
+        begun = await body.begin(SHORT_BODY) if is_read else None
+        if begun is not None and body.is_complete:  # one turn in a thread instead of two
+            found = await lane.run(self._admit_and_work, errand, [begun])
+            return found and replace(found, lane=lane)
         admitted = await lane.run(self._door.admit, errand)
         if admitted is None:
             return None
-        visit = errand.visit
-        begun = await body.begin(SHORT_POST if visit.method == "POST" else SHORT_BODY)
+        if begun is None:
+            begun = await body.begin(SHORT_POST if visit.method == "POST" else SHORT_BODY)
         if body.is_complete:
             made = await lane.run(self._work, admitted, visit, [begun])
             return replace(made, lane=lane)
@@ -54,13 +61,17 @@ class Dav:
         await body.drain(self._settings.limits.refused_push_bytes)
         return replace(made, lane=lane)
 
+    def _admit_and_work(self, errand: Errand, blocks: Iterable[bytes]) -> Made | None:
+        admitted = self._door.admit(errand)
+        return None if admitted is None else self._work(admitted, errand.visit, blocks)
+
     def _work(self, admitted: Admitted, visit: Visit, blocks: Iterable[bytes]) -> Made:
         """In a thread: the answer, and of a stream the first piece."""
         answer = converted(self._door.answer(admitted, visit, blocks))
         if isinstance(answer.body, Bytes):
             return Made(answer)
         assert isinstance(answer.body, Stream)
-        pieces = Pieces(answer.body.blocks)
+        pieces = Pieces(answer.body.blocks, patience=FIRST_SECONDS)
         try:
             if visit.method == "HEAD":
                 pieces.close()

@@ -189,6 +189,7 @@ class SvnDoor:
             compression=subversion.compression,
             rules=self._rules(place),
             autoversioning=subversion.autoversioning,
+            index_stylesheet=subversion.index_stylesheet.encode(),
             has_logins=admitted.has_logins,
         )
         request = Request(

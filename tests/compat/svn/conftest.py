@@ -33,6 +33,7 @@ staff = alice, bob
 [:glob:r:/**/*.key]
 * =
 """
+STYLESHEET = "/svnindex.xsl"  # where folders are XML
 WITHOUT_APACHE = "TRUNKLINE_WITHOUT_APACHE"
 Make = Callable[..., Pair]
 
@@ -49,8 +50,8 @@ def _tools() -> None:
 
 @pytest.fixture(scope="session")
 def servers() -> Iterator[Callable[[str], tuple[str, str, Path]]]:
-    """By "v2", "v1" or "paths" (with rules for them): the stock one's URL, ours, and the folder of
-    both's repositories.
+    """By "v2", "v1" (folders are XML, too) or "paths" (with rules for them): the stock one's URL,
+    ours, and the folder of both's repositories.
 
     In a folder that Apache's own account can enter, which pytest's can't be.
     """
@@ -71,13 +72,16 @@ def servers() -> Iterator[Callable[[str], tuple[str, str, Path]]]:
 def start_servers(stack: ExitStack, folder: Path, version: str) -> tuple[str, str, Path]:
     for name in ("stock", "ours", "apache", "state"):
         (folder / name).mkdir(parents=True)
-    more = "SVNAdvertiseV2Protocol off" if version == "v1" else ""
+    more = ""
     lines = [
         'allow_write = "anonymous"',
         "[subversion]",
         f'transactions = "{folder}/state"',
         f"http_v2 = {str(version != 'v1').lower()}",
     ]
+    if version == "v1":
+        more = f"SVNAdvertiseV2Protocol off\nSVNIndexXSLT {STYLESHEET}"
+        lines.append(f'index_stylesheet = "{STYLESHEET}"')
     if version == "paths":
         (folder / "authz").write_text(RULES)
         more = f"AuthzSVNAccessFile {folder}/authz"

@@ -12,6 +12,7 @@ import bcrypt
 import pytest
 from tests.compat.serving import Serving, serving
 from tests.compat.svn.client import Site
+from tests.unit.svn.wide import make_wide
 
 SETTINGS = """\
 [subversion]
@@ -40,6 +41,7 @@ alice = rw
 * =
 alice = rw
 """
+MANY = 2000  # locks: their tokens are more than a request's head may hold
 NAMES = ("open", "private")
 ALICE = "--non-interactive --no-auth-cache --username alice --password 'sec ret'"
 BOB = "--non-interactive --no-auth-cache --username bob --password other"
@@ -53,6 +55,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     (folder / "repos").mkdir()
     for name in NAMES:
         subprocess.run(["svnadmin", "create", folder / "repos" / name], check=True)
+    make_wide(folder / "repos" / "wide", 1, MANY)
     hashed = {
         user: bcrypt.hashpw(word, bcrypt.gensalt(4)).decode()
         for user, word in (("alice", b"sec ret"), ("bob", b"other"))
@@ -153,3 +156,23 @@ def test_locks_are_held_stolen_and_go_with_their_folder(site: Site) -> None:
     site.run(f"cd w && {alice.format('commit -m gone')}", True)
     left = site.run(f"{alice.format('status -u')} w && {alice.format('ls')} {url}", True)
     assert not [line for line in left.lines if "locked" in line or " K " in line]
+
+
+def test_many_locks_under_a_deleted_folder(server: Serving, site: Site) -> None:
+    """Made by file://, where they are made at once."""
+    disk = server.log_path.parent.parent / "repos" / "wide"
+    site.run(
+        f"svn checkout -q file://{disk} wc && svn lock -q --username alice wc/d0/*"
+        f" && cd wc && svn relocate file://{disk} $U/wide {ALICE}",
+        expect_ok=True,
+    )
+    assert lines_of("svnadmin", "lslocks", str(disk)).count("UUID Token") == MANY
+    says(site, f"svn rm -m no $U/wide/d0 {BOB}", "E160039")
+    says(site, f"svn rm -m no $U/wide/d0 {ALICE}", "E160037")
+    site.run(f"svn rm -q --force wc/d0 && svn commit -q -m yes wc {ALICE}", expect_ok=True)
+    assert lines_of("svnadmin", "lslocks", str(disk)) == ""
+    assert lines_of("svn", "ls", f"file://{disk}") == ""
+
+
+def lines_of(*command: str) -> str:
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout

@@ -17,8 +17,8 @@ import bcrypt
 import pytest
 from tests.compat.serving import serving
 from tests.compat.svn.client import Said, Site
-from tests.compat.svn.conftest import make_repository
 from tests.compat.svn.gateway import Running, gateway, slow_link
+from tests.compat.svn.repository import make_repository
 
 SETTINGS = """\
 [subversion]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterator
 
+import pytest
 from tests.compat.svn.client import Pair
 from tests.compat.svn.conftest import Make
 
@@ -72,3 +74,49 @@ def test_writing(pair: Make) -> None:
         "svn checkout -q $U/trunk/open o && echo x >>o/moved && svn commit -m yes o",
     )
     both.wrote()
+
+
+# No patterns: libsvn takes one for a rule about everything.
+PLAIN = """
+[/]
+* = rw
+[r:/secret]
+* =
+[r:/trunk/hidden]
+* =
+[r:/b/readonly]
+* = r
+"""
+
+
+@pytest.fixture
+def plain(pair: Make) -> Iterator[Pair]:
+    both = filled(pair)
+    file = both.ours.disk.parent.parent / "authz"
+    usual = file.read_text()
+    file.write_text(PLAIN)
+    yield both
+    file.write_text(usual)
+
+
+def test_copies_of_what_holds_something_hidden(plain: Pair) -> None:
+    plain.same(
+        "svn copy -m whole $U/trunk $U/c",
+        "svn copy -m old $U/trunk@2 $U/c",
+        "svn copy -m there $U/trunk/open $U/b",
+        "svn move -m away $U/trunk $U/c",
+        "svn checkout -q $U/trunk x && svn copy x/open x/o && svn commit -m yes x",
+        "svn copy -m yes $U/trunk/open $U/c",
+        "svn ls -R $U",
+    )
+    plain.wrote()
+
+
+def test_a_copy_of_the_root_shows_nothing_hidden(plain: Pair) -> None:
+    """Stricter than stock, where it does."""
+    command = "svnmucc -m whole -U $U cp 3 '' all && svn cat $U/all/secret/f"
+    assert plain.stock.run(command).lines[:1] == ["r5 committed by (no author) at DATE"]
+    assert plain.ours.run(command).lines == [
+        "svnmucc: E175013: Access to '/REPOSITORY/!svn/rvr/3' forbidden"
+    ]
+    plain.ours.run("svnmucc -m one -U $U cp 3 trunk/readonly all", expect_ok=True)

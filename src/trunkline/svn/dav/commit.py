@@ -124,7 +124,7 @@ def copy(exchange: Exchange) -> Answer:
     if revision > exchange.youngest:
         raise SvnError(codes.FS_NO_SUCH_REVISION, f"No such revision {revision}")
     exchange.need(source.path, Right.READ | Right.RECURSIVE)
-    exchange.need(target.path, Right.WRITE)
+    exchange.need(target.path, Right.WRITE | Right.RECURSIVE)
     overwrite = request.header(b"overwrite").strip().upper() != b"F"
     with assembly(exchange, target) as made:
         keep_tokens(exchange, made, target.path)

@@ -39,6 +39,7 @@ class Served:
     rules: Rules | None = None
     has_logins: bool = False
     autoversioning: bool = False
+    index_stylesheet: bytes = b""  # its URL; empty: folders are HTML
     compression: int = 5  # of svndiff: 0 none, 1 LZ4 where the client takes it, else zlib's
 
 
@@ -115,6 +116,9 @@ class Exchange:
         """Of the deltas in the answer; None where the client takes none."""
         accepted = self.request.header(b"accept-encoding")
         return accepted_version(accepted, self.served.compression)
+
+    def stream_xml(self, blocks: Iterator[bytes]) -> Answer:
+        return Answer(200, [(b"content-type", XML_TYPE)], self.stream(blocks))
 
     def push_xml(self, produce: Callable[[Output], None]) -> Answer:
         return Answer(200, [(b"content-type", XML_TYPE)], self.push(produce))

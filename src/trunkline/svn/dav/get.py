@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from html import escape as escape_html
-from itertools import islice
 from urllib.parse import parse_qs
 
 from trunkline.errors import PeerError
@@ -13,12 +11,13 @@ from trunkline.reply import Bytes, Stream
 from trunkline.svn.dav.dates import format_http, parse_iso
 from trunkline.svn.dav.exchange import Exchange
 from trunkline.svn.dav.failure import Bare
+from trunkline.svn.dav.index import Html, Xml, index_blocks
 from trunkline.svn.dav.names import SVNDIFF_TYPE
 from trunkline.svn.dav.properties import etag
 from trunkline.svn.dav.pushed import Output
 from trunkline.svn.dav.request import Answer
 from trunkline.svn.dav.svndiff import PlainWriter
-from trunkline.svn.dav.url import Resource, join, quote, resource_of_url
+from trunkline.svn.dav.url import Resource, quote, resource_of_url
 from trunkline.svn.repository import error as codes
 from trunkline.svn.repository.authz import Right
 from trunkline.svn.repository.delta import send_delta
@@ -174,39 +173,16 @@ def svndiff_of(exchange: Exchange, node: Node, headers: Headers) -> Answer | Non
 
 
 def folder(exchange: Exchange, node: Node) -> Answer:
-    """A page for people."""
     request = exchange.request
     if not request.raw_path.endswith(b"/"):
         query = b"?" + request.query if request.query else b""
         target = request.base + request.raw_path + b"/" + query
         return Answer(301, [(b"location", target)])
+    stylesheet = exchange.served.index_stylesheet
+    form = Xml(stylesheet) if stylesheet else Html()
     headers = [
         (b"etag", etag(node)),
-        (b"content-type", b"text/html; charset=UTF-8"),
+        (b"content-type", form.type),
         (b"cache-control", b"max-age=0"),  # who may see what may change
     ]
-    query = b"?" + request.query if request.query else b""
-    return Answer(200, headers, exchange.stream(index_blocks(exchange, node, query)))
-
-
-def index_blocks(exchange: Exchange, node: Node, query: bytes) -> Iterator[bytes]:
-    shown = exchange.resource.revision
-    revision = exchange.youngest if shown is None else shown
-    title = b"Revision %d: %s" % (revision, html(node.path))
-    yield b"<html><head><title>%s</title></head>\n<body>\n <h2>%s</h2>\n <ul>\n" % (title, title)
-    if node.path != b"/":
-        yield b'  <li><a href="../%s">..</a></li>\n' % html(query)
-    entries = iter(node.entries())
-    while some := list(islice(entries, 200)):
-        lines = []
-        for name, kind in some:
-            if exchange.session.may_read(join(node.path, name)):
-                slash = b"/" if kind is Kind.DIR else b""
-                words = (html(quote(name)), slash, html(query), html(name), slash)
-                lines.append(b'  <li><a href="%s%s%s">%s%s</a></li>\n' % words)
-        yield b"".join(lines)
-    yield b" </ul>\n</body></html>\n"
-
-
-def html(text: bytes) -> bytes:
-    return escape_html(text.decode("utf-8", "replace")).encode()
+    return Answer(200, headers, exchange.stream(index_blocks(exchange, node, form)))

@@ -17,7 +17,7 @@ from trunkline.svn.dav.xml_out import escape, filtered, printable
 from trunkline.svn.repository import error as codes
 from trunkline.svn.repository.commit import Committed
 from trunkline.svn.repository.error import SvnError
-from trunkline.svn.repository.locks import unlock_path
+from trunkline.svn.repository.locks import unlock_all
 from trunkline.svn.repository.log import Change, Listener, LogWish, read_log
 from trunkline.svn.repository.nodes import Kind, revision_props
 from trunkline.svn.txn.assembly import Assembly
@@ -54,9 +54,9 @@ def conflict(error: SvnError) -> Exception:
 
 
 def release(exchange: Exchange, tokens: Tokens) -> None:
-    for path, token in tokens:
-        with suppress(SvnError):  # those of what was deleted are gone already
-            unlock_path(exchange.session, path, token, break_lock=False)
+    """At once: one by one takes the square of their number."""
+    with suppress(SvnError):  # those of what was deleted are gone already
+        unlock_all(exchange.session, dict(tokens), break_lock=False)
 
 
 def merged(exchange: Exchange, committed: Committed) -> Answer:

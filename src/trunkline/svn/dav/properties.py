@@ -257,4 +257,6 @@ def empty(ns: str, name: str) -> bytes:
         return b"<%s/>" % property_tag(own)
     if ns in PREFIXES:
         return b"<%s:%s/>" % (PREFIXES[ns], name.encode())
+    if not ns:
+        return b"<%s/>" % name.encode()
     return b'<x:%s xmlns:x="%s"/>' % (name.encode(), escape(ns.encode()).replace(b'"', b"&quot;"))

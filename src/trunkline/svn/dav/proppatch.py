@@ -13,7 +13,7 @@ from trunkline.svn.dav.properties import NAMESPACES, empty
 from trunkline.svn.dav.request import Answer
 from trunkline.svn.dav.working import assembly, keep_tokens, open_stored, version_name
 from trunkline.svn.dav.xml_in import Element
-from trunkline.svn.dav.xml_out import escape, property_name
+from trunkline.svn.dav.xml_out import escape, is_live, property_name
 from trunkline.svn.repository import error as codes
 from trunkline.svn.repository.commit import change_revprop
 from trunkline.svn.repository.error import SvnError
@@ -24,7 +24,8 @@ def proppatch(exchange: Exchange) -> Answer:
     resource, body = exchange.resource, exchange.xml()
     if body is None or body.name != "propertyupdate":
         raise PeerError("PROPPATCH: no propertyupdate")
-    changes = read_changes(body)
+    takes_any = resource.kind == "public" and exchange.served.autoversioning
+    changes = read_changes(body, takes_any)
     if resource.kind in ("rev", "bln"):
         patch_revision(exchange, changes)
     elif resource.kind in ("txn", "vtxn", "wbl"):
@@ -41,13 +42,18 @@ def proppatch(exchange: Exchange) -> Answer:
 Changes = list[tuple[bytes, bytes | None, bytes | bool | None]]
 
 
-def read_changes(body: Element) -> Changes:
-    """(name, new value, what it must be before, or False for anything), in their order."""
+def read_changes(body: Element, takes_any: bool) -> Changes:
+    """(name, new value, what it must be before, or False for anything), in their order.
+    `takes_any`: properties of foreign namespaces are kept by their names alone, as on a stock
+    server that autoversions.
+    """
     changes: Changes = []
     for step in body.children:
         holder = step.child("prop")
         for one in holder.children if holder else ():
             name = property_name(one.ns, one.name)
+            if name is None and takes_any and not is_live(one.ns):
+                name = one.name.encode()
             if name is None:
                 raise PeerError("PROPPATCH: a live property can't be changed", status=409)
             value = None if step.name == "remove" else value_of(one)

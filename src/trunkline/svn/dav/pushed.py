@@ -10,7 +10,12 @@ from collections.abc import Callable, Iterator
 from queue import Queue
 
 BLOCK = 64 * 1024  # bytes that are handed over together
+FIRST_BLOCK = 4 * 1024  # bytes; each is twice as long as the one before
 QUEUE = 4  # blocks
+# The first ones are on their way before the next is begun: else this thread keeps the interpreter
+# from those that send them, and a client that could work waits.
+EARLY = 6  # blocks
+EARLY_SECONDS = 0.005
 
 Write = Callable[[bytes], None]
 
@@ -27,6 +32,8 @@ class Pushed:
         self._queue: Queue[bytes | BaseException | None] = Queue(QUEUE)
         self._is_closed = False
         self._thread: threading.Thread | None = None
+        self._taken = threading.Event()
+        self._early = EARLY
 
     def __iter__(self) -> Iterator[bytes]:
         return self
@@ -36,6 +43,7 @@ class Pushed:
             self._thread = threading.Thread(target=self._run, name="svn-drive", daemon=True)
             self._thread.start()
         item = self._queue.get()
+        self._taken.set()
         if item is None or isinstance(item, BaseException):
             self._queue.put(None)
             if item is None:
@@ -56,7 +64,11 @@ class Pushed:
     def _put(self, block: bytes) -> None:
         if self._is_closed:
             raise ReaderGone
+        self._taken.clear()
         self._queue.put(block)
+        if self._early:
+            self._early -= 1
+            self._taken.wait(EARLY_SECONDS)
 
     def _finish(self, last: BaseException | None) -> None:
         if not self._is_closed:
@@ -72,19 +84,21 @@ class Pushed:
 
 
 class Output:
-    """Small pieces put together into blocks."""
+    """Small pieces put together into blocks. The first ones are short: the reader has work, too."""
 
-    __slots__ = ("_parts", "_put", "_size")
+    __slots__ = ("_enough", "_parts", "_put", "_size")
 
     def __init__(self, put: Write) -> None:
         self._put = put
         self._parts: list[bytes] = []
         self._size = 0
+        self._enough = FIRST_BLOCK
 
     def write(self, data: bytes) -> None:
         self._parts.append(data)
         self._size += len(data)
-        if self._size >= BLOCK:
+        if self._size >= self._enough:
+            self._enough = min(2 * self._enough, BLOCK)
             self.flush()
 
     def flush(self) -> None:

@@ -3,37 +3,63 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Set
+from collections.abc import Iterator, Set
 
 from trunkline.errors import PeerError
 from trunkline.svn.dav.failure import Bare, DavError
+from trunkline.svn.dav.properties import etag
 from trunkline.svn.dav.request import Request
 from trunkline.svn.dav.url import clean_path, join, resource_of_url
 from trunkline.svn.dav.xml_in import Element
 from trunkline.svn.repository import error as codes
 from trunkline.svn.repository.locks import find_lock, locks_below
+from trunkline.svn.repository.nodes import Kind, node_at
 from trunkline.svn.repository.session import Session
 from trunkline.svn.repository.update import DEPTHS
 
-# Source: RFC 4918, 10.4. Etags and Not don't come from Subversion's clients.
-PART = re.compile(rb"\s*(?:<([^>]*)>|\(([^)]*)\))")
-TOKEN = re.compile(rb"<([^>]*)>")
+# Source: RFC 4918, 10.4.
+PART = re.compile(rb"\s*(?:<([^>]*)>|\(((?:\[[^\]]*\]|[^)\[])*)\))")
+CONDITION = re.compile(rb"(Not\s+)?(?:<([^>]*)>|\[([^\]]*)\])", re.IGNORECASE)
 
 Tokens = list[tuple[bytes, bytes]]  # path, token
 
 
-def if_tokens(request: Request, path: bytes) -> Tokens:
-    found: Tokens = []
+def if_lists(request: Request, path: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Of an `If` header: a path, and the conditions that are one list."""
     where = path
     for match in PART.finditer(request.header(b"if")):
-        if match[1] is not None:
-            try:
-                where = resource_of_url(request.base, match[1]).path
-            except PeerError:
-                where = path
-        elif not match[2].strip().startswith(b"Not"):
-            found += [(where, token) for token in TOKEN.findall(match[2])]
-    return [(path, token) for path, token in found if is_sound(token)]
+        if match[1] is None:
+            yield where, match[2].strip()
+            continue
+        try:
+            where = resource_of_url(request.base, match[1]).path
+        except PeerError:
+            where = path
+
+
+def if_tokens(request: Request, path: bytes) -> Tokens:
+    return [
+        (where, one[2])
+        for where, conditions in if_lists(request, path)
+        for one in CONDITION.finditer(conditions)
+        if one[1] is None and one[2] is not None and is_sound(one[2])
+    ]
+
+
+def if_holds(request: Request, path: bytes, session: Session, revision: int) -> bool:
+    """Whether all conditions of any list are true of what is there."""
+    lists = list(if_lists(request, path))
+    return not lists or any(is_so(session, revision, *one) for one in lists)
+
+
+def is_so(session: Session, revision: int, path: bytes, conditions: bytes) -> bool:
+    lock, node = find_lock(session, path), node_at(session, revision, path)
+    token = None if lock is None else lock.token
+    mark = None if node.kind() is Kind.NONE else etag(node)
+    return all(
+        (mark == one[3] if one[2] is None else token == one[2]) is (one[1] is None)
+        for one in CONDITION.finditer(conditions)
+    )
 
 
 def is_sound(token: bytes) -> bool:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from trunkline.errors import PeerError
 from trunkline.svn.dav.exchange import Exchange
 from trunkline.svn.dav.names import CLIENT_CAPABILITIES
-from trunkline.svn.dav.tokens import check_locks, if_tokens
+from trunkline.svn.dav.tokens import check_locks, if_holds, if_tokens
 from trunkline.svn.dav.url import Resource
 from trunkline.svn.repository.commit import run_start_commit
 from trunkline.svn.txn.area import Stored, Transactions
@@ -42,6 +42,9 @@ def assembly(exchange: Exchange, resource: Resource | None = None) -> Iterator[A
         with Assembly(exchange.session, open_stored(exchange, found)) as made:
             yield made
     elif found.kind == "public" and exchange.served.autoversioning:
+        asked = exchange.request, exchange.resource.path
+        if not if_holds(*asked, exchange.session, exchange.youngest):
+            raise PeerError("a condition of the request isn't true", status=412)
         yield from own_commit(exchange, found)
     else:
         raise PeerError("only what is in a transaction can be changed", status=405)

@@ -97,6 +97,8 @@ class Parser:
             if name == "xmlns" or name.startswith("xmlns:")
         }
         if declared:
+            if not all(uri for prefix, uri in declared.items() if prefix):
+                raise PeerError("the body has a namespace prefix for nothing")
             scope = {**scope, **declared}
         self._scopes.append(scope)
         prefix, colon, local = tag.partition(":")

@@ -28,6 +28,7 @@ typedef struct svn_fs_access_t svn_fs_access_t;
 typedef struct svn_fs_lock_target_t svn_fs_lock_target_t;
 typedef struct svn_repos_t svn_repos_t;
 typedef struct svn_txdelta_stream_t svn_txdelta_stream_t;
+typedef struct { apr_pool_t *pool; char *data; size_t len; size_t blocksize; } svn_stringbuf_t;
 typedef struct svn_txdelta_window_t svn_txdelta_window_t;
 
 typedef struct { const char *name; const void *id; svn_node_kind_t kind; } svn_fs_dirent_t;
@@ -52,7 +53,6 @@ typedef struct { uint64_t cache_size; size_t file_handle_count; svn_boolean_t si
     svn_cache_config_t;
 
 typedef svn_error_t *(*svn_txdelta_window_handler_t)(svn_txdelta_window_t *window, void *baton);
-typedef svn_error_t *(*svn_write_fn_t)(void *baton, const char *data, size_t *len);
 typedef svn_error_t *(*svn_repos_authz_func_t)(svn_boolean_t *allowed, svn_fs_root_t *root,
     const char *path, void *baton, apr_pool_t *pool);
 typedef svn_error_t *(*svn_repos_path_change_receiver_t)(void *baton,
@@ -120,10 +120,8 @@ const char *svn_err_best_message(const svn_error_t *error, char *buffer, size_t 
 svn_error_t *svn_error_purge_tracing(svn_error_t *error);
 const char *svn_error_symbolic_name(int code);
 svn_string_t *svn_string_ncreate(const char *data, size_t size, apr_pool_t *pool);
-svn_stream_t *svn_stream_create(void *baton, apr_pool_t *pool);
-typedef svn_error_t *(*svn_close_fn_t)(void *baton);
-void svn_stream_set_write(svn_stream_t *stream, svn_write_fn_t write);
-void svn_stream_set_close(svn_stream_t *stream, svn_close_fn_t close);
+svn_stringbuf_t *svn_stringbuf_create_empty(apr_pool_t *pool);
+svn_stream_t *svn_stream_from_stringbuf(svn_stringbuf_t *, apr_pool_t *pool);
 svn_error_t *svn_stream_read_full(svn_stream_t *stream, char *buffer, size_t *len);
 svn_error_t *svn_stream_write(svn_stream_t *stream, const char *data, size_t *len);
 svn_error_t *svn_stream_close(svn_stream_t *stream);
@@ -159,6 +157,10 @@ svn_error_t *svn_fs_node_has_props(svn_boolean_t *, svn_fs_root_t *, const char 
 svn_error_t *svn_fs_node_relation(int *relation, svn_fs_root_t *root_a, const char *path_a,
     svn_fs_root_t *root_b, const char *path_b, apr_pool_t *);
 svn_error_t *svn_fs_dir_entries(apr_hash_t **, svn_fs_root_t *, const char *, apr_pool_t *);
+svn_error_t *svn_time_from_cstring(apr_time_t *, const char *, apr_pool_t *);
+svn_revnum_t svn_fs_revision_root_revision(svn_fs_root_t *);
+svn_error_t *svn_fs_dir_optimal_order(apr_array_header_t **, svn_fs_root_t *, apr_hash_t *,
+    apr_pool_t *, apr_pool_t *);
 svn_error_t *svn_fs_file_length(svn_filesize_t *, svn_fs_root_t *, const char *, apr_pool_t *);
 svn_error_t *svn_fs_file_contents(svn_stream_t **, svn_fs_root_t *, const char *, apr_pool_t *);
 svn_error_t *svn_fs_file_checksum(svn_checksum_t **, int kind, svn_fs_root_t *, const char *,

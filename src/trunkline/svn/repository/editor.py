@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from trunkline.svn.repository.library import Pool, callback, ffi, lib
+from trunkline.svn.repository.library import Pool, callback, check, ffi, lib
 from trunkline.svn.repository.values import string, text
 
 
@@ -125,24 +125,43 @@ def _close_edit(baton: Any, _pool: Any) -> None:
     ffi.from_handle(baton).close_edit()
 
 
-@callback("svn_error_t *(void *, const char *, size_t *)")
-def _write(baton: Any, data: Any, length: Any) -> None:
-    ffi.from_handle(baton).write(ffi.buffer(data, length[0])[:])
+class Svndiff:
+    """Takes a text's windows, and gives each to the writer encoded: libsvn's encoder writes into
+    memory, as it does so in a few small pieces. Holds: a window.
+    """
+
+    __slots__ = ("_baton", "_encode", "_encoded", "_writer", "handle")
+
+    def __init__(self, writer: SvndiffWriter, pool: Any) -> None:
+        handler, baton = ffi.new("svn_txdelta_window_handler_t *"), ffi.new("void **")
+        self._writer = writer
+        self._encoded = lib.svn_stringbuf_create_empty(pool)
+        stream = lib.svn_stream_from_stringbuf(self._encoded, pool)
+        lib.svn_txdelta_to_svndiff3(handler, baton, stream, writer.version, writer.level, pool)
+        self._encode, self._baton = handler[0], baton[0]
+        self.handle = ffi.new_handle(self)
+
+    def take(self, window: Any) -> None:
+        """NULL is the end."""
+        check(self._encode(window, self._baton))
+        encoded = self._encoded
+        if encoded.len:
+            self._writer.write(ffi.buffer(encoded.data, encoded.len)[:])
+            encoded.len = 0
+        if not window:
+            self._writer.close()
 
 
-@callback("svn_error_t *(void *)")
-def _close(baton: Any) -> None:
-    ffi.from_handle(baton).close()
+@callback("svn_error_t *(svn_txdelta_window_t *, void *)")
+def _window(window: Any, baton: Any) -> None:
+    ffi.from_handle(baton).take(window)
 
 
-def write_svndiff_to(writer: SvndiffWriter, pool: Any, handler: Any, handler_baton: Any) -> Any:
+def write_svndiff_to(writer: SvndiffWriter, pool: Any, handler: Any, handler_baton: Any) -> object:
     """Sets a window handler that writes svndiff. What it gives must be kept until the end."""
-    handle = ffi.new_handle(writer)
-    stream = lib.svn_stream_create(handle, pool)
-    lib.svn_stream_set_write(stream, _write())
-    lib.svn_stream_set_close(stream, _close())
-    lib.svn_txdelta_to_svndiff3(handler, handler_baton, stream, writer.version, writer.level, pool)
-    return handle
+    found = Svndiff(writer, pool)
+    handler[0], handler_baton[0] = _window(), found.handle
+    return found
 
 
 def make_editor(pool: Pool) -> Any:

@@ -11,9 +11,9 @@ from typing import Any
 
 from trunkline.svn.repository.commit import Transaction
 from trunkline.svn.repository.library import Pool, check, ffi, lib
-from trunkline.svn.repository.nodes import Kind, Node
+from trunkline.svn.repository.nodes import Kind, Node, raw_revprops
 from trunkline.svn.repository.session import Session
-from trunkline.svn.repository.values import properties, string, text
+from trunkline.svn.repository.values import string, text
 
 SIZE = 32  # bytes
 DATE = b"svn:date"  # given at the commit
@@ -37,14 +37,6 @@ def is_revision(session: Session, revision: int, wanted: Fingerprint) -> bool:
     if of_revprops(raw_revprops(session, revision)) != wanted.revprops:
         return False
     return of_changes(session, session.root(revision)) == wanted.changes
-
-
-def raw_revprops(session: Session, revision: int) -> dict[bytes, bytes]:
-    """Those that the user mustn't read, too."""
-    out = ffi.new("apr_hash_t **")
-    with Pool(session.pool) as pool:
-        check(lib.svn_fs_revision_proplist2(out, session.fs, revision, 1, pool.handle, pool.handle))
-        return properties(out[0], pool)
 
 
 def of_revprops(revprops: Mapping[bytes, bytes]) -> str:

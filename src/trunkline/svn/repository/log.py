@@ -124,6 +124,7 @@ class FileRevs(Protocol):
     """
 
     svndiff_handle: Any
+    pool: Pool
 
     def revision(
         self,
@@ -156,8 +157,8 @@ def _file_rev(
     props = ffi.cast("svn_prop_t *", prop_diffs.elts)
     for at in range(prop_diffs.nelts):
         changes.append((bytes(ffi.string(props[at].name)), string(props[at].value)))
-    with Pool() as pool:
-        all_revprops = properties(revprops, pool)
+    all_revprops = properties(revprops, listener.pool)
+    listener.pool.clear()
     has_text = bool(handler)
     writer = listener.revision(
         text(path), revision, all_revprops, changes, bool(is_merged), has_text
@@ -170,6 +171,7 @@ def read_file_revs(
     session: Session, path: bytes, start: int, end: int, with_merged: bool, listener: FileRevs
 ) -> None:
     with Pool(session.pool) as pool:
+        listener.pool = Pool(pool)
         check(
             lib.svn_repos_get_file_revs2(
                 session.repos,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from trunkline.svn.repository.library import Pool, check, ffi, lib
 from trunkline.svn.repository.session import Session
-from trunkline.svn.repository.values import ctype, hash_items, properties, string, text
+from trunkline.svn.repository.values import ctype, properties, string, text
 
 REVPROPS_KEPT = 1000  # revisions, within one request
 READ_SIZE = 512 * 1024  # bytes of a file's text at once
@@ -53,6 +53,9 @@ class Node:
 
     def kind(self) -> Kind:
         return Kind(self._ask("svn_node_kind_t *", lib.svn_fs_check_path))
+
+    def root_revision(self) -> int:
+        return int(lib.svn_fs_revision_root_revision(self.root))
 
     def created_rev(self) -> int:
         return int(self._ask("svn_revnum_t *", lib.svn_fs_node_created_rev))
@@ -101,12 +104,19 @@ class Node:
 
     def entries(self) -> list[tuple[bytes, Kind]]:
         """Names, sorted."""
-        out, kind = ffi.new("apr_hash_t **"), ctype("svn_fs_dirent_t *")
+        out, array = ffi.new("apr_hash_t **"), ffi.new("apr_array_header_t **")
         with Pool(self.session.pool) as pool:
-            check(lib.svn_fs_dir_entries(out, self.root, self.path, pool.handle))
-            return sorted(
-                (name, Kind(ffi.cast(kind, value).kind)) for name, value in hash_items(out[0], pool)
-            )
+            own = pool.handle
+            check(lib.svn_fs_dir_entries(out, self.root, self.path, own))
+            # Whatever its order is: a hash costs a few calls for each entry.
+            check(lib.svn_fs_dir_optimal_order(array, self.root, out[0], own, own))
+            items = ffi.cast(ctype("svn_fs_dirent_t **"), array[0].elts)
+            found = [
+                (ffi.string(item.name), KINDS[item.kind])
+                for item in ffi.unpack(items, array[0].nelts)
+            ]
+        found.sort()
+        return found
 
     def checksum(self, kind: str = "md5", force: bool = True) -> bytes | None:
         """In hex. Without `force` only if it is known."""
@@ -173,3 +183,14 @@ def revision_props(session: Session, revision: int) -> dict[bytes, bytes]:
         session.revprops.clear()
     session.revprops[revision] = found
     return found
+
+
+def raw_revprops(session: Session, revision: int, is_fresh: bool = False) -> dict[bytes, bytes]:
+    """Those that the user mustn't read, too. `is_fresh`: what was read since the session began
+    will do.
+    """
+    out = ffi.new("apr_hash_t **")
+    with Pool(session.pool) as pool:
+        own = pool.handle
+        check(lib.svn_fs_revision_proplist2(out, session.fs, revision, not is_fresh, own, own))
+        return properties(out[0], pool)

@@ -92,6 +92,11 @@ class Session:
         if self._authz is not None:
             self._authz.refresh()
 
+    @property
+    def has_rules(self) -> bool:
+        """Whether there are any for paths."""
+        return self._rules is not None
+
     def allows(self, path: bytes | None, right: int) -> bool:
         """Whether the user has it by the rules for paths, if there are any. None: anywhere."""
         if self._authz is None or self._rules is None:

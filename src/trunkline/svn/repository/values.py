@@ -8,6 +8,8 @@ from typing import Any
 
 from trunkline.svn.repository.library import Pool, ffi, lib
 
+USUAL = (b"svn:author", b"svn:date", b"svn:log")  # what most revisions have, and no more
+
 
 def text(pointer: Any) -> bytes | None:
     """Of a `char *`."""
@@ -53,6 +55,11 @@ def ctype(name: str) -> Any:
 
 def properties(table: Any, pool: Pool) -> dict[bytes, bytes]:
     """Of a hash of `svn_string_t`, in the order of their names."""
+    if not table:
+        return {}
+    usual = named_properties(table, USUAL)
+    if len(usual) == lib.apr_hash_count(table):
+        return usual
     kind = ctype("svn_string_t *")
     found = {name: string(ffi.cast(kind, value)) or b"" for name, value in hash_items(table, pool)}
     return dict(sorted(found.items()))

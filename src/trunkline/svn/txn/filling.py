@@ -51,7 +51,7 @@ class Filling:
         if wish.revision > self._base:
             raise SvnError(codes.FS_NO_SUCH_REVISION, f"No such revision {wish.revision}")
         self._need(wish.source, Right.READ | Right.RECURSIVE)
-        self._need(wish.path, Right.WRITE)
+        self._need(wish.path, Right.WRITE | Right.RECURSIVE)
         if node_at(self._session, wish.revision, wish.source).kind() is Kind.NONE:
             raise SvnError(codes.FS_NOT_FOUND, f"Path '{shown(wish.source)}' not found")
         if self._kind(wish.path) is not Kind.NONE:

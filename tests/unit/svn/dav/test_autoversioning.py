@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import pytest
 from tests.unit.svn.dav.test_lock import LOCK
@@ -66,6 +67,43 @@ def test_a_lock_makes_the_file_and_guards_it(auto: Core) -> None:
     assert auto.ask("PUT", b"/trunk/new", b"x")[0].status == 423
     assert auto.ask("PUT", b"/trunk/new", b"x", **{"if": b"(" + token + b")"})[0].status == 204
     assert look(auto, "cat", "/trunk/new") == "x"
+
+
+def test_conditions_must_be_true(auto: Core) -> None:
+    """As litmus asks: of locks and tags that are, and that aren't."""
+    auto.user = b"alice"
+    mark = dict(auto.ask("GET", b"/trunk/a")[0].headers)[b"etag"]
+    token = dict(auto.ask("LOCK", b"/trunk/a", LOCK, user_agent=b"other")[0].headers)[b"lock-token"]
+    for condition, status in (
+        (b"(%s [%s])" % (token, mark), 204),
+        (b"(%s)" % token, 204),
+        (b"(<DAV:no-lock>) (%s)" % token, 204),
+        (b"(Not <DAV:no-lock> %s)" % token, 204),
+        (b"<http://h/r/trunk/a> (%s)" % token, 204),
+        (b'(%s ["other"])' % token, 412),
+        (b"(<DAV:no-lock>)", 412),
+        (b"(Not %s) (<DAV:no-lock>)" % token, 412),
+        (b"", 423),
+    ):
+        got, _ = auto.ask("PUT", b"/trunk/a", b"x", **{"if": condition})
+        assert got.status == status, condition
+    assert auto.ask("PUT", b"/trunk/free", b"x", **{"if": b"(<DAV:no-lock>)"})[0].status == 412
+
+
+def test_foreign_properties_are_kept_by_their_names(auto: Core) -> None:
+    foreign = PATCH.replace(b"http://subversion.tigris.org/xmlns/custom/", b"http://own/")
+    assert auto.ask("PROPPATCH", b"/trunk/a", foreign)[0].status == 207
+    assert look(auto, "propget", "colour", "/trunk/a") == "red"
+    live = PATCH.replace(b"http://subversion.tigris.org/xmlns/custom/", b"DAV:")
+    assert auto.ask("PROPPATCH", b"/trunk/a", live)[0].status == 409
+
+
+def test_a_property_of_no_namespace_is_told_in_sound_xml(core: Core) -> None:
+    asked = b'<D:propfind xmlns:D="DAV:"><D:prop><bare xmlns=""/></D:prop></D:propfind>'
+    got, body = core.ask("PROPFIND", b"/trunk/a", asked, depth=b"0")
+    assert got.status == 207
+    assert b"<bare" in body
+    ElementTree.fromstring(body)
 
 
 def test_nothing_is_written_without_it(core: Core) -> None:

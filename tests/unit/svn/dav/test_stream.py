@@ -25,8 +25,8 @@ from trunkline.svn.repository.fingerprint import (
     of_changes,
     of_revprops,
     of_transaction,
-    raw_revprops,
 )
+from trunkline.svn.repository.nodes import raw_revprops
 from trunkline.svn.repository.session import Session
 from trunkline.svn.txn.outcome import Intent
 

@@ -13,6 +13,7 @@ from trunkline.svn.dav.svndiff import Base64Writer
 from trunkline.svn.dav.xml_in import Element
 from trunkline.svn.dav.xml_out import escape, is_safe, quote_attr
 from trunkline.svn.repository.editor import SvndiffWriter
+from trunkline.svn.repository.library import Pool
 from trunkline.svn.repository.log import read_file_revs
 
 
@@ -35,6 +36,7 @@ def file_revs(exchange: Exchange, root: Element) -> Answer:
 class Writer:
     def __init__(self, output: Output, version: int, level: int) -> None:
         self.svndiff_handle: object = None
+        self.pool: Pool
         self._output = output
         self._version = version
         self._level = level

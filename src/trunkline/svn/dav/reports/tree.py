@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Iterator
+from itertools import islice
 
 from trunkline.errors import PeerError
 from trunkline.svn.dav.dates import format_iso
@@ -19,7 +20,11 @@ from trunkline.svn.repository.listing import inherited_props, list_tree, merged_
 from trunkline.svn.repository.locks import locks_below
 from trunkline.svn.repository.nodes import Kind, Stat
 from trunkline.svn.repository.update import DEPTHS
+from trunkline.svn.repository.walk import REVISIONS_KEPT, Facts, Named, walk
 
+AT_ONCE = 500  # nodes
+OPENED = {Kind.FILE: b'<S:item node-kind="file"', Kind.DIR: b'<S:item node-kind="dir"'}
+BARE = {kind: word + b">%s</S:item>\n" for kind, word in OPENED.items()}
 INHERIT = {b"explicit": 0, b"inherited": 1, b"nearest-ancestor": 2}
 
 
@@ -36,6 +41,9 @@ def list_report(exchange: Exchange, root: Element) -> Answer:
     asked = Fields({one.text.decode() for one in root.all("prop")})
     session = exchange.session
     top = session.root(exchange.youngest if at < 0 else at)
+    if wanted is None:
+        nodes = walk(session, top, path, DEPTHS[depth])
+        return exchange.stream_xml(list_blocks(nodes, asked, Facts(session, top)))
 
     def produce(output: Output) -> None:
         output.write(XML_HEAD + b"<S:list-report" + OPEN)
@@ -46,11 +54,19 @@ def list_report(exchange: Exchange, root: Element) -> Answer:
             wanted,
             DEPTHS[depth],
             not asked.more,
-            lambda below, stat: output.write(asked.item(below, stat)),
+            lambda below, stat: output.write(asked.item(escape(below), stat)),
         )
         output.write(b"</S:list-report>\n")
 
     return exchange.push_xml(produce)
+
+
+def list_blocks(nodes: Iterator[Named], asked: Fields, facts: Facts) -> Iterator[bytes]:
+    start = XML_HEAD + b"<S:list-report" + OPEN
+    while some := list(islice(nodes, AT_ONCE)):
+        yield start + asked.items(some, facts)
+        start = b""
+    yield start + b"</S:list-report>\n"
 
 
 class Fields:
@@ -64,26 +80,42 @@ class Fields:
         self.date = everything or DAV + "creationdate" in asked
         self.author = everything or DAV + "creator-displayname" in asked
         self.more = self.size or self.props or self.rev or self.date or self.author
+        self._commits: dict[int, tuple[bytes, bytes]] = {}
+
+    def items(self, nodes: list[Named], facts: Facts) -> bytes:
+        # Escaped at once: no name has a NUL.
+        paths = escape(b"\0".join([path for path, _ in nodes])).split(b"\0")
+        if not self.more:
+            kinds = [kind for _, kind in nodes]
+            return b"".join([BARE[kind] % path for path, kind in zip(paths, kinds, strict=True)])
+        stats = facts.of(nodes)
+        return b"".join([self.item(path, stat) for path, stat in zip(paths, stats, strict=True)])
 
     def item(self, path: bytes, stat: Stat) -> bytes:
-        start = b'<S:item node-kind="%s"' % (b"dir" if stat.kind is Kind.DIR else b"file")
+        """`path` is escaped."""
+        start = OPENED[stat.kind]
         if self.size:
             start += b' size="%d"' % stat.size
         if self.props:
-            start += b' has-props="%s"' % (b"true" if stat.has_props else b"false")
-        if self.rev:
-            start += b' created-rev="%d"' % stat.created_rev
-        if self.date and stat.time:
-            start += b' date="%s"' % format_iso(stat.time)
+            start += b' has-props="true"' if stat.has_props else b' has-props="false"'
+        commit, author = self.commit(stat.created_rev, stat.time, stat.author)
+        return b"%s%s>%s%s</S:item>\n" % (start, commit, path, author)
+
+    def commit(self, revision: int, time: int | None, name: bytes | None) -> tuple[bytes, bytes]:
+        """Attributes and element; the same revisions come again and again."""
+        known = self._commits.get(revision)
+        if known is not None:
+            return known
+        if len(self._commits) >= REVISIONS_KEPT:
+            self._commits.clear()
+        words = b' created-rev="%d"' % revision if self.rev else b""
+        if self.date and time:
+            words += b' date="%s"' % format_iso(time)
         author = b""
-        if self.author and stat.author is not None:
-            author = format_author(stat.author)
-        return b"%s>%s%s</S:item>\n" % (start, escape(path), author)
-
-
-@lru_cache(maxsize=1024)
-def format_author(name: bytes) -> bytes:
-    return b"<D:creator-displayname>%s</D:creator-displayname>" % filtered(name)
+        if self.author and name is not None:
+            author = b"<D:creator-displayname>%s</D:creator-displayname>" % filtered(name)
+        found = self._commits[revision] = words, author
+        return found
 
 
 def mergeinfo_report(exchange: Exchange, root: Element) -> Answer:
