@@ -56,6 +56,14 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True):
         int,
         unit("threads", "Threads of a worker that make replies. A slow reader holds none.", ge=1),
     ] = 16
+    sendfile: Annotated[
+        bool,
+        words(
+            "Large files of the spool and clone bundles go straight from the kernel's memory to "
+            "the client, on connections that are closed afterwards (Linux, without TLS of our "
+            "own). Costs a third of the CPU."
+        ),
+    ] = True
     bridge_threads: Annotated[
         int,
         unit(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import socket
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,8 +26,10 @@ from trunkline.hg.wire.answer import Answer
 from trunkline.http.access_log import AccessLog, Line
 from trunkline.http.blocks import Pieces, read_span
 from trunkline.http.body import Receive, RequestBody, Send
+from trunkline.http.connection import find_connection, reset_when_closed
 from trunkline.http.crew import Crew
 from trunkline.http.dav import converted
+from trunkline.http.direct import may_be_direct, send_direct, take_connection
 from trunkline.http.door import Bridged, Door
 from trunkline.http.errand import NOWHERE, Errand
 from trunkline.http.failure import NotThere, explain, explain_to_svn, for_people, log_broken
@@ -36,7 +39,6 @@ from trunkline.http.limits import ArgumentBytes, Guests, Held
 from trunkline.http.made import Made, close_quietly
 from trunkline.http.own_url import HTTP_1_0
 from trunkline.http.reception import UNAUTHORIZED, challenge
-from trunkline.http.reset import reset_when_closed
 from trunkline.http.roots import Roots
 from trunkline.http.send import Begun, BrokenReply, Sent, send_stream, send_whole
 from trunkline.http.threads import Lane
@@ -155,8 +157,8 @@ class App:
         try:
             await self._counted(visit, receive, send, line)
         except BrokenReply:
-            if scope.get("http_version") in HTTP_1_0 and line.outcome == "aborted":
-                reset_when_closed(scope["client"])
+            if visit.http_version in HTTP_1_0 and line.outcome == "aborted":
+                break_connection(visit)
             raise
         finally:
             del self._running[id(line)]
@@ -406,8 +408,12 @@ class App:
         assert made.lane is not None
         idle = self._settings.limits.send_idle_seconds
         sent = self._streams[id(line)] = Sent()
+        connection = await self._connection(begun, visit)
         try:
-            if isinstance(begun, Following):
+            if connection is not None:
+                assert isinstance(begun, Following)
+                await send_direct(connection, body, begun, answer.status, headers, idle, sent)
+            elif isinstance(begun, Following):
                 await send_file(send, body, begun, answer.status, headers, idle, sent)
             else:
                 await send_stream(send, body, made.lane, begun, answer.status, headers, idle, sent)
@@ -421,7 +427,26 @@ class App:
             raise BrokenReply from None
         if sent.is_gone:
             line.outcome = "gone"
+        if sent.is_gone or connection is not None:  # the library has nothing more to say on it
             raise BrokenReply
+
+    async def _connection(self, begun: Begun | Following, visit: Visit) -> socket.socket | None:
+        """For a reply that we write ourselves."""
+        if not (isinstance(begun, Following) and self._settings.server.sendfile):
+            return None
+        try:
+            return await take_connection(visit, begun) if may_be_direct(visit, begun) else None
+        except BaseException:
+            begun.file.release()
+            raise
+
+
+def break_connection(visit: Visit) -> None:
+    """When the HTTP library closes it."""
+    connection = visit.peer and find_connection(visit.peer)
+    if connection:
+        with connection:
+            reset_when_closed(connection)
 
 
 def is_head_alone(errand: Errand, answer: Answer) -> bool:

@@ -6,6 +6,7 @@ A slow reader holds a socket and a small piece of the file, whoever else reads i
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -39,6 +40,11 @@ class Readable(Protocol):
     def read(self, offset: int, size: int) -> bytes:
         """Raises: StoreError."""
 
+    def send_to(
+        self, connection: socket.socket, offset: int, size: int, may_wait: bool
+    ) -> int | None:
+        """As `copy_out`."""
+
     def close(self) -> None:
         """Once."""
 
@@ -53,7 +59,7 @@ class Followed(Generic[File]):
         self.reading = reading
         self.look = Look(0, Stage.GROWING)
         self.readers = 0
-        self._threads = threads
+        self.threads = threads
         self._closed = closed
         self._waiting: set[asyncio.Future[None]] = set()
         self._watch: asyncio.Task[None] | None = None
@@ -77,7 +83,7 @@ class Followed(Generic[File]):
         pause = SHORTEST_SECONDS
         try:
             while self._waiting and not self.look.is_over:
-                look = await self._threads.run(self._look)
+                look = await self.threads.run(self._look)
                 pause = min(pause * 2, LONGEST_SECONDS)
                 if look != self.look:
                     self.look, pause = look, SHORTEST_SECONDS
@@ -91,7 +97,7 @@ class Followed(Generic[File]):
     async def refresh(self) -> None:
         """For one who comes later: nobody may have looked for a while."""
         if not self.look.is_over:
-            self.look = await self._threads.run(self._look)
+            self.look = await self.threads.run(self._look)
 
     def _look(self) -> Look:
         try:
@@ -114,11 +120,19 @@ class Followed(Generic[File]):
         key = offset, size
         piece = self._pieces.get(key)
         if piece is None:
-            piece = self._pieces[key] = self._threads.run(self.reading.read, offset, size)
+            piece = self._pieces[key] = self.threads.run(self.reading.read, offset, size)
             piece.add_done_callback(forget)
             if len(self._pieces) > PIECES:
                 self._pieces.popitem(last=False)
         return await asyncio.shield(piece)
+
+    async def send_to(self, connection: socket.socket, offset: int, size: int) -> int:
+        """What is there. The number of bytes. Raises: as `copy_out`."""
+        count = self.reading.send_to(connection, offset, size, False)
+        if count is None:
+            count = await self.threads.run(self.reading.send_to, connection, offset, size, True)
+            assert count is not None
+        return count
 
     def is_end(self, offset: int) -> bool:
         return self.look.is_whole and offset == self.look.size
@@ -158,6 +172,12 @@ class Following:
     def is_end(self, position: int) -> bool:
         offset = self._offset(position)
         return self.file.is_end(offset) if self.end is None else offset >= self.end
+
+    @property
+    def length(self) -> int | None:
+        """Bytes of the reply; None as long as that isn't known."""
+        value = dict(self.headers).get(b"content-length")
+        return None if value is None else int(value)
 
     def _offset(self, position: int) -> int:
         return self.start + max(position - len(self.head), 0)

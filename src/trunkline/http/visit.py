@@ -33,6 +33,9 @@ class Visit:
     reached_host: str = ""  # what the client calls us; "" where that can't be known
     prefix: bytes = b""  # of its path, taken off by a proxy; no slash at its end
     head_bytes: int = 0
+    peer: Sequence[Any] | None = None  # the connection's other end: host and port
+    http_version: str = "1.1"
+    is_plain: bool = True  # the connection, without TLS of ours
 
     @property
     def user_agent(self) -> str:
@@ -80,6 +83,9 @@ def read_visit(scope: Scope, trusted_proxies: Container[str]) -> Visit:
         reached_host(headers, is_proxied, scope.get("http_version", "")),
         forwarded_prefix(headers) if is_proxied else b"",
         len(raw_path) + len(scope["query_string"]) + sum(map(header_bytes, scope["headers"])),
+        client if client and client[0] else None,
+        scope.get("http_version", ""),
+        scope["scheme"] == "http",
     )
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from threading import Lock
 
 from trunkline.errors import StoreError
 from trunkline.http.follow import Followed, Following
 from trunkline.http.threads import Threads
 from trunkline.reply import Span
+from trunkline.spool.outgoing import copy_out
 from trunkline.spool.place import open_place
 from trunkline.spool.reading import Look
 from trunkline.spool.stage import Stage
@@ -49,17 +52,30 @@ class WholeFile:
     def read(self, offset: int, size: int) -> bytes:
         """Raises: StoreError."""
         try:
-            with self._lock:
-                mine = os.dup(self._descriptor)
-            try:
+            with self._open() as mine:
                 data = os.pread(mine, size, offset)
-            finally:
-                os.close(mine)
         except OSError as error:
             raise StoreError(f"can't be read: {error.strerror}", self._path, offset) from error
         if not data:
             raise StoreError("has become shorter", self._path, offset)
         return data
+
+    def send_to(
+        self, connection: socket.socket, offset: int, size: int, may_wait: bool
+    ) -> int | None:
+        """As `copy_out`."""
+        with self._open() as mine:
+            return copy_out(connection, mine, self._path, offset, size, may_wait)
+
+    @contextmanager
+    def _open(self) -> Iterator[int]:
+        """A descriptor for as long as it is needed, whoever closes ours. Raises: OSError."""
+        with self._lock:
+            mine = os.dup(self._descriptor)
+        try:
+            yield mine
+        finally:
+            os.close(mine)
 
     def close(self) -> None:
         with self._lock:
