@@ -19,6 +19,7 @@ STOP_SECONDS = 30
 LOG_SECONDS = 0.1
 FAR = ("--config", "server.preferuncompressed=no")  # loopback is near: its clones would be streams
 READY = re.compile(r"listening (?:on|at) (https?://[^\s/]+)")
+TROUBLE = re.compile(r"Traceback \(most recent call last\)|panicked at")
 
 # `stock` runs the same tests against `hg serve`: what fails there is the test's own fault.
 IS_STOCK = os.environ.get("TRUNKLINE_COMPAT_SERVER") == "stock"
@@ -77,8 +78,9 @@ class Serving:
         """No traceback and no panic since the last look. Raises: ServerFailed."""
         text = self.log()
         new, self._seen = text[self._seen :], len(text)
-        if "Traceback (most recent call last)" in new or "panicked at" in new:
-            raise ServerFailed(f"a traceback in the server's log\n{new[-6000:]}")
+        if found := TROUBLE.search(new):
+            shown = new[max(found.start() - 1000, 0) : found.start() + 5000]
+            raise ServerFailed(f"a traceback in the server's log\n{shown}")
 
     def stop(self) -> None:
         """SIGTERM to its own pid; Trunkline must end with status 0. Raises: ServerFailed."""

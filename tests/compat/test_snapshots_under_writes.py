@@ -24,6 +24,7 @@ from trunkline.hg.store.repository import Repository
 from trunkline.hg.store.snapshot import Snapshot
 
 STEPS = 100
+LOOK_SECONDS = 60
 SECRET = b"secret"  # the description of what must never be served
 CONFIG = (
     "ui.username=test",
@@ -43,6 +44,8 @@ class Writer:
         self._hg = WARM.with_config(*CONFIG).session(path)
         self._random = random.Random(seed)
         self.count = 0
+        self.looks = threading.Semaphore(0)
+        self.thread = threading.Thread(target=self.run)
 
     def commit(self, *options: str, message: str = "draft") -> None:
         self.count += 1
@@ -87,6 +90,7 @@ class Writer:
         verbs = [self.commit] * 5 + [self.secret] * 2 + [self.amend] * 3 + [self.update] * 2
         verbs += [self.strip_some, self.phase, self.hide, self.bookmark, *[self.rollback] * 4]
         for _ in range(STEPS):
+            self.looks.acquire(timeout=LOOK_SECONDS)  # as many as there are steps
             try:
                 self._random.choice(verbs)()
             except (HgFailed, IndexError):  # a step that isn't possible just now
@@ -97,15 +101,14 @@ class Writer:
 
 
 @contextmanager
-def writing(path: Path, seed: int) -> Iterator[threading.Thread]:
+def writing(path: Path, seed: int) -> Iterator[Writer]:
     writer = Writer(path, seed)
     writer.commit()
-    thread = threading.Thread(target=writer.run)
-    thread.start()
+    writer.thread.start()
     try:
-        yield thread
+        yield writer
     finally:
-        thread.join()
+        writer.thread.join()
         writer.close()
 
 
@@ -140,10 +143,11 @@ def test_no_snapshot_is_torn(seed: int, tmp_path: Path) -> None:
     WARM("init", path)
     seen: set[bytes] = set()
     broken = 0
-    with writing(path, seed) as thread:
+    with writing(path, seed) as writer:
         repository = Repository(str(path))
-        while thread.is_alive():
+        while writer.thread.is_alive():
             snapshot = repository.snapshot()
+            writer.looks.release()
             seen.add(snapshot.key)
             try:
                 examine(snapshot)

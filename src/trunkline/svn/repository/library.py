@@ -10,8 +10,8 @@ import importlib
 import logging
 import threading
 from collections.abc import Callable
-from functools import cache, wraps
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
 from trunkline.errors import SettingsError
 from trunkline.svn.repository.declarations import DECLARATIONS
@@ -22,6 +22,25 @@ CACHE_BYTES = 32 * 1024 * 1024  # of each worker, for all repositories
 log = logging.getLogger(__name__)
 
 _raised = threading.local()
+_making = threading.RLock()  # what is made loads what it needs
+
+Value = TypeVar("Value")
+
+
+def once(make: Callable[[], Value]) -> Callable[[], Value]:
+    """By the first who asks, the others wait: a callback that was made twice is freed once while
+    libsvn still calls it, and types of two declarations don't fit each other.
+    """
+    made: list[Value] = []
+
+    def get() -> Value:
+        if not made:
+            with _making:
+                if not made:
+                    made.append(make())
+        return made[0]
+
+    return get
 
 
 def library_path() -> str:
@@ -38,7 +57,7 @@ def library_path() -> str:
     return str(module.__file__)
 
 
-@cache
+@once
 def declare() -> Any:
     """The types, by cffi: importing it and reading the declarations takes 0.1 s, which nobody
     spends who has no such repository.
@@ -50,7 +69,7 @@ def declare() -> Any:
     return declared
 
 
-@cache
+@once
 def load() -> Any:
     """The functions, by name: a handle's symbols are those of all that it depends on."""
     try:
@@ -133,12 +152,12 @@ def callback(signature: str) -> Callable[[Callable[..., None]], Any]:
                 return lib.svn_error_create(CANCELLED, ffi.NULL, ffi.NULL)
             return ffi.NULL
 
-        return cache(lambda: ffi.callback(signature, guarded))
+        return once(lambda: ffi.callback(signature, guarded))
 
     return decorate
 
 
-@cache
+@once
 def warning_callback() -> Any:
     """For what goes wrong beside an operation that goes on, such as a cache of representations
     that two processes create at once. Without it, libsvn ends the process.

@@ -172,12 +172,14 @@ class Stored:
                 with open(self.path + "/head") as file:
                     data = json.load(file)
             except FileNotFoundError:
-                raise SvnError(
-                    codes.FS_NO_SUCH_TRANSACTION,
-                    f"No transaction named '{self.name.decode('latin-1')}'",
-                ) from None
+                raise self._gone() from None
             self._head = Head(data["base"], unpack(data["user"]))
         return self._head
+
+    def _gone(self) -> SvnError:
+        """It was aborted, merged or swept meanwhile."""
+        name = self.name.decode("latin-1")
+        return SvnError(codes.FS_NO_SUCH_TRANSACTION, f"No transaction named '{name}'")
 
     def append(self, record: Record) -> None:
         line = json.dumps(record).encode() + b"\n"
@@ -186,10 +188,7 @@ class Stored:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 file.write(line)
         except FileNotFoundError:
-            raise SvnError(
-                codes.FS_NO_SUCH_TRANSACTION,
-                f"No transaction named '{self.name.decode('latin-1')}'",
-            ) from None
+            raise self._gone() from None
 
     def read(self, offset: int) -> tuple[list[Record], int]:
         """Whole lines from a byte of the journal on, and where they end."""
@@ -207,7 +206,11 @@ class Stored:
         name = "b-" + secrets.token_hex(8)
         path = os.path.join(self.path, name)
         try:
-            with open(path, "xb") as file:
+            try:
+                file = open(path, "xb")  # noqa: SIM115
+            except FileNotFoundError:
+                raise self._gone() from None
+            with file:
                 for block in blocks:
                     file.write(block)
         except BaseException:
@@ -224,7 +227,11 @@ class Stored:
         return os.path.join(self.path, name)
 
     def body(self, name: str) -> Iterator[bytes]:
-        with open(self.body_path(name), "rb") as file:
+        try:
+            file = open(self.body_path(name), "rb")  # noqa: SIM115
+        except FileNotFoundError:
+            raise self._gone() from None
+        with file:
             while block := file.read(BLOCK):
                 yield block
 
@@ -234,8 +241,5 @@ class Stored:
         try:
             os.rename(self.path, gone)
         except FileNotFoundError:
-            raise SvnError(
-                codes.FS_NO_SUCH_TRANSACTION,
-                f"No transaction named '{self.name.decode('latin-1')}'",
-            ) from None
+            raise self._gone() from None
         shutil.rmtree(gone, ignore_errors=True)

@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.compat.hg import INSTALLED
 from tests.compat.warm import WARM
 from tests.unit.hg.store import repositories
 
@@ -31,7 +32,9 @@ def path(source: Path, tmp_path: Path) -> Path:
 
 
 def hg(path: Path, *words: str, config: tuple[str, ...] = (), expect: int = 0) -> bytes:
-    return WARM.with_config(*config).run(*words, cwd=path, expect=expect).out
+    """One that is going to be killed is nobody else's."""
+    program = INSTALLED if expect < 0 else WARM
+    return program.with_config(*config).run(*words, cwd=path, expect=expect).out
 
 
 def evolve(path: Path, *words: str) -> bytes:

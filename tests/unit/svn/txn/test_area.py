@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from trunkline.errors import PeerError, StoreError
+from trunkline.svn.repository import error as codes
 from trunkline.svn.repository.error import SvnError
 from trunkline.svn.txn.area import Area, sweep
 
@@ -76,3 +77,18 @@ def test_a_folder_that_cant_be_written_is_our_fault(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError):
         Area(str(tmp_path / "file")).of(b"/r", b"uuid").create(1, None)
+
+
+def test_what_comes_after_it_was_removed_is_told_so(tmp_path: Path) -> None:
+    """A PUT may be under way while another connection aborts the commit."""
+    made = Area(str(tmp_path)).of(b"/r", b"uuid").create(7, None)
+    name = made.spool([b"a text"])
+    made.remove()
+    for late in (
+        lambda: made.spool([b"another"]),
+        lambda: list(made.body(name)),
+        lambda: made.append(["mkcol"]),
+    ):
+        with pytest.raises(SvnError, match="No transaction named") as caught:
+            late()
+        assert caught.value.code == codes.FS_NO_SUCH_TRANSACTION
