@@ -11,7 +11,7 @@ import stat
 import struct
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 
 FOLDER = "/dev/fd"
@@ -25,12 +25,14 @@ def find_connection(peer: Sequence[Any]) -> socket.socket | None:
     """
     wanted = list(map(str, peer[:2]))
     for descriptor in descriptors():
-        with suppress(OSError):
+        with suppress(OSError), ExitStack() as stack:
             if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
                 continue
-            with socket.socket(fileno=os.dup(descriptor)) as found:
-                if list(map(str, found.getpeername()[:2])) == wanted:
-                    return found.dup()
+            found = stack.enter_context(socket.socket(fileno=os.dup(descriptor)))
+            if list(map(str, found.getpeername()[:2])) == wanted:
+                found.setblocking(False)  # as it is; a mode that both have
+                stack.pop_all()
+                return found
     return None
 
 

@@ -13,6 +13,7 @@ import asyncio
 import re
 import socket
 import sys
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from email.utils import formatdate
@@ -27,8 +28,11 @@ from trunkline.http.send import Headers, Sent
 from trunkline.http.visit import Visit
 
 LEAST_BYTES = 1024 * 1024  # of a reply whose length is known
-STEP = 512 * 1024  # bytes at once; others have their turn in between
-PAUSE_SECONDS = 0.03  # while a file grows: many small pieces to many readers would cost more
+STEP = 2 * 1024 * 1024  # bytes at once, which take 0.3 ms; others have their turn in between
+# While a file grows, a reader waits for so much of the time that it has taken: many small pieces to
+# many readers would cost more.
+PAUSE = 1 / 8
+PAUSE_SECONDS = 0.25  # at most
 QUIET_SECONDS = 0.001
 BREAK = re.compile(rb"[\r\n\0]")
 MORE = getattr(socket, "MSG_MORE", 0)
@@ -119,6 +123,7 @@ def head(status: int, headers: Iterable[tuple[bytes, bytes]], is_framed: bool) -
 
 async def send_body(out: Outlet, following: Following, is_framed: bool, sent: Sent) -> None:
     """Raises: ClientGone, StoreError, TimeoutError."""
+    begun = time.monotonic()
     if following.head:
         await out.write(following.head)
         sent.bytes += len(following.head)
@@ -135,7 +140,8 @@ async def send_body(out: Outlet, following: Following, is_framed: bool, sent: Se
         await out.write_file(file, offset, size, sent)
         offset += size
         if not look.is_over and size < STEP:
-            await asyncio.sleep(PAUSE_SECONDS)
+            taken = time.monotonic() - begun
+            await out.or_gone(asyncio.sleep(min(taken * PAUSE, PAUSE_SECONDS)))
     if is_framed:
         await out.write(b"\r\n0\r\n\r\n", is_last=True)
 

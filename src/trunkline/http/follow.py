@@ -21,7 +21,7 @@ from trunkline.http.threads import Threads
 from trunkline.spool.reading import Look
 from trunkline.spool.stage import Stage
 
-SHORTEST_SECONDS = 0.002  # between looks at a file that grows
+SHORTEST_SECONDS = 0.002  # between looks at a file, at first; somebody waits for the first byte
 LONGEST_SECONDS = 0.05
 SLOW_RATE = 1024 * 1024  # bytes a second; a client that takes less gets smaller pieces
 SLOW_SIZE = 64 * 1024  # bytes
@@ -86,7 +86,7 @@ class Followed(Generic[File]):
                 look = await self.threads.run(self._look)
                 pause = min(pause * 2, LONGEST_SECONDS)
                 if look != self.look:
-                    self.look, pause = look, SHORTEST_SECONDS
+                    self.look = look
                     for moved in self._waiting:
                         if not moved.done():
                             moved.set_result(None)
