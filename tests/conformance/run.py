@@ -77,7 +77,9 @@ def source_release(release: str) -> Path:
         command += ["--no-binary", "mercurial", "--dest", str(CACHE), f"mercurial=={release}"]
         subprocess.run(command, check=True)
         with tarfile.open(CACHE / f"mercurial-{release}.tar.gz") as archive:
-            archive.extractall(CACHE, filter="data")
+            # Python before 3.11.4 knows no filters.
+            filters = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+            archive.extractall(CACHE, **filters)
     return target
 
 
