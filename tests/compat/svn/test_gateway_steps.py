@@ -145,7 +145,6 @@ def test_an_upstream_that_is_back_soon_after_it_was_killed_at_merge(places: Plac
         assert list(pool.map(try_merge, places.steps.values())) == [[], []]
 
 
-@pytest.mark.xfail(strict=False, reason="an edit that comes twice has another base: E200014")
 def test_a_connection_lost_with_an_answer(places: Places) -> None:
     """What had arrived by then comes twice, and isn't taken for somebody else's."""
     step = places.steps["apache"]

@@ -12,6 +12,7 @@ from trunkline.svn.gateway.upstream import Upstream
 WINDOW = 8 << 20  # bytes sent and not answered: a fast link at 300 ms is still full
 QUEUE = 16 << 20  # bytes waiting; past it the client waits, too
 LOW = 50  # requests left of a connection: the next one is made meanwhile
+REPEATS = 3  # of one request: what kept connections there are may be lost with the first
 CONNECTION_SCHEMES = (b"ntlm", b"negotiate")  # they log in a connection, not a request
 
 
@@ -125,7 +126,7 @@ class Channel:
         connection. Nothing of a commit is harmed by coming twice to the same transaction but the
         MERGE: made a second time, it is an error.
         """
-        is_idle_close = link.was_idle and link.answered > 0
+        is_idle_close = link.was_idle and (link.answered > 0 or link.was_kept)
         if missing and not link.was_idle:
             self.upstream.pipeline_broke()
         again = []
@@ -134,10 +135,10 @@ class Channel:
             is_begun = exchange.head is not None
             is_merge = exchange.request.method == b"MERGE"
             is_harmless = is_idle_close or not link.was_idle or at > 0
-            if is_begun or is_merge or exchange.was_repeated or not is_harmless:
+            if is_begun or is_merge or exchange.repeats == REPEATS or not is_harmless:
                 exchange.fail(lost)
                 continue
-            exchange.was_repeated = True
+            exchange.repeats += 1
             again.append(exchange)
         return again
 

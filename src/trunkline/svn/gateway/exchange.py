@@ -25,7 +25,7 @@ class Exchange:
         self.head: Head | None = None
         self.is_done = False
         self.is_dropped = False  # nobody wants it any more; it isn't sent
-        self.was_repeated = False
+        self.repeats = 0
         self.can_wait = False  # for others, to go together
         self.lost: UpstreamLost | None = None
         self.on_read: Callable[[], None] = lambda: None
@@ -37,6 +37,10 @@ class Exchange:
     @property
     def size(self) -> int:
         return self.request.body.size + 1024  # and a head
+
+    @property
+    def was_repeated(self) -> bool:
+        return self.repeats > 0
 
     @property
     def is_answered(self) -> bool:

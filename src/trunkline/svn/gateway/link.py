@@ -29,6 +29,7 @@ class Link(asyncio.Protocol):
         self.answered = 0  # in all
         self.left = left
         self._on_limit = on_limit
+        self.was_kept = False  # by nobody in particular, for a while
         self.is_lost = False
         self.is_last = False  # the upstream said that it reads no more requests
         self.was_idle = True  # at the last sending, and no answer since

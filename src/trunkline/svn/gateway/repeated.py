@@ -4,6 +4,7 @@ their own doing.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from trunkline.svn.dav.url import quote
@@ -17,6 +18,18 @@ THERE = 207
 PROPFIND = b'<propfind xmlns="DAV:"><prop><resourcetype/></prop></propfind>'
 # What a second one gets where the first has been done.
 SECOND = {b"PUT": 204, b"MKCOL": 405, b"COPY": 412, b"DELETE": 404}
+# A second edit finds the first one's text where it looks for the one before. Source: subversion
+# 1.14, libsvn_fs_fs/tree.c (apply_textdelta).
+OTHER_BASE = b'errcode="200014"'
+ACTUAL = re.compile(rb"actual:\s+([0-9a-f]{32})")
+RESULT_MD5 = b"x-svn-result-fulltext-md5"
+
+
+def has_its_text(done: Exchange) -> bool:
+    """What a PUT makes is there, as its answer tells."""
+    body = done.body()
+    found = ACTUAL.search(body) if OTHER_BASE in body else None
+    return found is not None and found[1] == done.request.header(RESULT_MD5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +49,11 @@ class Repeated:
     def excuses(self, done: Exchange, path: bytes, failure: Failure, touched: Touched) -> bool:
         """It isn't a failure, as far as can be told before the end."""
         method = done.request.method
-        if not done.was_repeated or done.head is None or SECOND.get(method) != done.head.status:
+        if not done.was_repeated or done.head is None:
+            return False
+        if method == b"PUT" and has_its_text(done):
+            return True
+        if SECOND.get(method) != done.head.status:
             return False
         if not touched.is_own(method, path):
             self._doubts.append(Doubt(path, method == b"DELETE", failure))

@@ -117,6 +117,7 @@ class Upstream:
         """For another client, if it is of any use."""
         if link.is_usable and not link.unanswered and len(self._kept) < KEPT_LINKS:
             link.on_change = lambda: None
+            link.was_kept = True
             self._kept.append(link)
         else:
             link.close()
