@@ -20,6 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from tests.conformance.differences import (
     UNEXPLAINED,
@@ -78,7 +79,7 @@ def source_release(release: str) -> Path:
         subprocess.run(command, check=True)
         with tarfile.open(CACHE / f"mercurial-{release}.tar.gz") as archive:
             # Python before 3.11.4 knows no filters.
-            filters = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+            filters: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
             archive.extractall(CACHE, **filters)
     return target
 
