@@ -13,6 +13,7 @@ PATH = Path(__file__).with_name("differences.toml")
 
 UNEXPLAINED = "?"
 HEAD = re.compile(r"^\+\+\+ \S*/(test-[^/]+)\.err\n", re.MULTILINE)
+PLACE = re.compile(r"\(_ssl\.c:\d+\)")  # in the source of whichever Python it is
 END = re.compile(r"^ERROR: test-.* output changed\n", re.MULTILINE)
 
 
@@ -48,7 +49,7 @@ def parse_hunks(test: str, diff: str) -> Iterator[Hunk]:
     for text in re.split(r"^@@ .*@@.*\n", diff, flags=re.MULTILINE)[1:]:
         lines = text.split("\n")
         gone = [line[1:] for line in lines if line.startswith("-")]
-        added = tuple(line[1:] for line in lines if line.startswith("+"))
+        added = tuple(PLACE.sub("(_ssl.c)", line[1:]) for line in lines if line.startswith("+"))
         yield Hunk(test, format_removed(gone), added)
 
 
