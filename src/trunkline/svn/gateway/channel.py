@@ -128,14 +128,14 @@ class Channel:
         """
         is_idle_close = link.was_idle and (link.answered > 0 or link.was_kept)
         if missing and not link.was_idle:
-            self.upstream.pipeline_broke()
+            self.upstream.pipeline_broke(link.pipelined)
         again = []
         lost = UpstreamLost(f"the connection to {self.upstream.url} was lost")
         for at, exchange in enumerate(missing):
-            is_begun = exchange.head is not None
             is_merge = exchange.request.method == b"MERGE"
             is_harmless = is_idle_close or not link.was_idle or at > 0
-            if is_begun or is_merge or exchange.repeats == REPEATS or not is_harmless:
+            may_repeat = is_harmless and not is_merge and exchange.repeats < REPEATS
+            if not (may_repeat and exchange.begin_anew()):
                 exchange.fail(lost)
                 continue
             exchange.repeats += 1

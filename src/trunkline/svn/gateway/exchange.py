@@ -51,6 +51,15 @@ class Exchange:
     def is_full(self) -> bool:
         return self._held > HELD_LIMIT
 
+    def begin_anew(self) -> bool:
+        """Forget the answer so far. False: somebody has seen some of it."""
+        if self.head is not None and self._on_done is None:
+            return False
+        self.head = None
+        self._chunks.clear()
+        self._held = 0
+        return True
+
     # What the link calls.
 
     def feed_head(self, head: Head) -> None:

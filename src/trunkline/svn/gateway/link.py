@@ -27,6 +27,7 @@ class Link(asyncio.Protocol):
         self.unanswered: deque[Exchange] = deque()
         self.unanswered_size = 0
         self.answered = 0  # in all
+        self.pipelined = 0  # of those, before others that were sent already
         self.left = left
         self._on_limit = on_limit
         self.was_kept = False  # by nobody in particular, for a while
@@ -176,6 +177,7 @@ class Link(asyncio.Protocol):
         exchange = self.unanswered.popleft()
         self.unanswered_size -= exchange.size
         self.answered += 1
+        self.pipelined += bool(self.unanswered)
         self.was_idle = False
         exchange.finish()
         self.on_change()

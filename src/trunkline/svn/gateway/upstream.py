@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 import os
 import socket
 import ssl
@@ -20,6 +21,7 @@ from trunkline.svn.gateway.progress import Progress
 KEPT_LINKS = 8
 CONNECT_SECONDS = 30
 ONE_BY_ONE_SECONDS = 600  # that a broken pipeline is remembered
+PROOF = 20  # answers before others that were sent already: so it does take a pipeline
 ACCEPTED_SECONDS = 900  # that credentials are taken for good without asking
 ACCEPTED_LIMIT = 1000
 REPOSITORIES_LIMIT = 1000
@@ -64,6 +66,7 @@ class Upstream:
         self._kept: list[Link] = []
         self._warming: asyncio.Task[None] | None = None
         self._one_by_one_until = 0.0
+        self._broke = -math.inf
         self._requests = UNLIMITED  # of one connection
         self._accepted: dict[bytes, float] = {}
         self._salt = os.urandom(16)
@@ -72,8 +75,15 @@ class Upstream:
     def may_pipeline(self) -> bool:
         return time.monotonic() > self._one_by_one_until
 
-    def pipeline_broke(self) -> None:
-        self._one_by_one_until = time.monotonic() + ONE_BY_ONE_SECONDS
+    def pipeline_broke(self, answered: int) -> None:
+        """After so many answers. Any connection may be lost once, but who breaks pipelining does
+        it soon, or again.
+        """
+        now = time.monotonic()
+        if answered >= PROOF and now > self._broke + ONE_BY_ONE_SECONDS:
+            self._broke = now
+        else:
+            self._one_by_one_until = now + ONE_BY_ONE_SECONDS
 
     async def connect(self, fresh: bool = False) -> Link:
         """A kept connection or a new one. Raises: UpstreamLost."""
