@@ -21,7 +21,8 @@ class Fragile:
         self._upstream = upstream
         self._word = b""
         self._how = ""
-        self._is_mute = False
+        self._turn = 0  # of connections: each ends with a fault
+        self._mute = -1  # answers to those of this turn, and before, are lost
         self._lock = threading.Lock()
         self._sockets: list[socket.socket] = []
         self._going_on = threading.Event()
@@ -61,19 +62,22 @@ class Fragile:
                 far = socket.create_connection(("127.0.0.1", self._upstream))
                 with self._lock:
                     self._sockets += [near, far]
+                    turn = self._turn
                 for pair, is_watched in (((near, far), True), ((far, near), False)):
                     threading.Thread(
-                        target=self._pump, args=(*pair, is_watched), daemon=True
+                        target=self._pump, args=(*pair, is_watched, turn), daemon=True
                     ).start()
 
-    def _pump(self, source: socket.socket, target: socket.socket, is_watched: bool) -> None:
+    def _pump(
+        self, source: socket.socket, target: socket.socket, is_watched: bool, turn: int
+    ) -> None:
         with suppress(OSError):
             while data := source.recv(BLOCK):
                 at = data.find(self._word) if self._word and is_watched else -1
                 if at >= 0:
                     self._fire(target, data, at)
                     continue
-                if is_watched or not self._is_mute:
+                if is_watched or turn > self._mute:
                     target.sendall(data)
         for one in (source, target):
             with suppress(OSError):
@@ -86,12 +90,13 @@ class Fragile:
             self._going_on.wait()
             target.sendall(data)
             return
-        self._is_mute = self._how != "before"
-        target.sendall(data if self._is_mute else data[:at])
-        if self._is_mute:
+        if self._how == "before":
+            target.sendall(data[:at])
+        else:
+            self._mute = self._turn
+            target.sendall(data)
             time.sleep(LATE_SECONDS)
         self._die()
-        self._is_mute = False
         self.fired.set()
 
     def _die(self) -> None:
@@ -101,6 +106,7 @@ class Fragile:
             self._listener.close()
         with self._lock:
             sockets, self._sockets = self._sockets, []
+            self._turn += 1
         for one in sockets:
             with suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
