@@ -10,8 +10,8 @@ import importlib
 import logging
 import threading
 from collections.abc import Callable
-from functools import cache, wraps
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
 from trunkline.errors import SettingsError
 from trunkline.svn.repository.declarations import DECLARATIONS
@@ -22,6 +22,26 @@ CACHE_BYTES = 32 * 1024 * 1024  # of each worker, for all repositories
 log = logging.getLogger(__name__)
 
 _raised = threading.local()
+_making = threading.RLock()
+
+Value = TypeVar("Value")
+
+
+def once(make: Callable[[], Value]) -> Callable[[], Value]:
+    """Made by whichever thread asks first, while the others wait. `functools.cache` would let two
+    make one each and drop one of them, which C may point to by then.
+    """
+    kept: list[Value] = []
+
+    @wraps(make)
+    def made() -> Value:
+        if not kept:
+            with _making:
+                if not kept:
+                    kept.append(make())
+        return kept[0]
+
+    return made
 
 
 def library_path() -> str:
@@ -38,7 +58,7 @@ def library_path() -> str:
     return str(module.__file__)
 
 
-@cache
+@once
 def declare() -> Any:
     """The types, by cffi: importing it and reading the declarations takes 0.1 s, which nobody
     spends who has no such repository.
@@ -50,7 +70,7 @@ def declare() -> Any:
     return declared
 
 
-@cache
+@once
 def load() -> Any:
     """The functions, by name: a handle's symbols are those of all that it depends on."""
     try:
@@ -133,12 +153,12 @@ def callback(signature: str) -> Callable[[Callable[..., None]], Any]:
                 return lib.svn_error_create(CANCELLED, ffi.NULL, ffi.NULL)
             return ffi.NULL
 
-        return cache(lambda: ffi.callback(signature, guarded))
+        return once(lambda: ffi.callback(signature, guarded))
 
     return decorate
 
 
-@cache
+@once
 def warning_callback() -> Any:
     """For what goes wrong beside an operation that goes on, such as a cache of representations
     that two processes create at once. Without it, libsvn ends the process.
