@@ -172,12 +172,13 @@ class Stored:
                 with open(self.path + "/head") as file:
                     data = json.load(file)
             except FileNotFoundError:
-                raise SvnError(
-                    codes.FS_NO_SUCH_TRANSACTION,
-                    f"No transaction named '{self.name.decode('latin-1')}'",
-                ) from None
+                raise self.gone() from None
             self._head = Head(data["base"], unpack(data["user"]))
         return self._head
+
+    def gone(self) -> SvnError:
+        text = f"No transaction named '{self.name.decode('latin-1')}'"
+        return SvnError(codes.FS_NO_SUCH_TRANSACTION, text)
 
     def append(self, record: Record) -> None:
         line = json.dumps(record).encode() + b"\n"
@@ -186,10 +187,7 @@ class Stored:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 file.write(line)
         except FileNotFoundError:
-            raise SvnError(
-                codes.FS_NO_SUCH_TRANSACTION,
-                f"No transaction named '{self.name.decode('latin-1')}'",
-            ) from None
+            raise self.gone() from None
 
     def read(self, offset: int) -> tuple[list[Record], int]:
         """Whole lines from a byte of the journal on, and where they end."""
@@ -210,6 +208,8 @@ class Stored:
             with open(path, "xb") as file:
                 for block in blocks:
                     file.write(block)
+        except FileNotFoundError:
+            raise self.gone() from None  # removed since it was found
         except BaseException:
             with suppress(OSError):
                 os.unlink(path)
@@ -224,9 +224,12 @@ class Stored:
         return os.path.join(self.path, name)
 
     def body(self, name: str) -> Iterator[bytes]:
-        with open(self.body_path(name), "rb") as file:
-            while block := file.read(BLOCK):
-                yield block
+        try:
+            with open(self.body_path(name), "rb") as file:
+                while block := file.read(BLOCK):
+                    yield block
+        except FileNotFoundError:
+            raise self.gone() from None
 
     def remove(self) -> None:
         """At once for everybody: its name goes first."""
@@ -234,8 +237,5 @@ class Stored:
         try:
             os.rename(self.path, gone)
         except FileNotFoundError:
-            raise SvnError(
-                codes.FS_NO_SUCH_TRANSACTION,
-                f"No transaction named '{self.name.decode('latin-1')}'",
-            ) from None
+            raise self.gone() from None
         shutil.rmtree(gone, ignore_errors=True)

@@ -76,3 +76,14 @@ def test_a_folder_that_cant_be_written_is_our_fault(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError):
         Area(str(tmp_path / "file")).of(b"/r", b"uuid").create(1, None)
+
+
+def test_a_put_into_what_was_just_removed_is_told_so(tmp_path: Path) -> None:
+    area = Area(str(tmp_path)).of(b"/r", b"uuid")
+    made = area.create(7, None)
+    name = made.spool([b"x"])
+    area.open(made.name, None).remove()
+    with pytest.raises(SvnError, match="No transaction named"):
+        made.spool([b"x"])
+    with pytest.raises(SvnError, match="No transaction named"):
+        next(made.body(name))
