@@ -19,7 +19,6 @@ from trunkline.http.subversion import Admitted, SvnDoor
 from trunkline.http.threads import Threads
 from trunkline.http.visit import Visit, describe
 from trunkline.reply import Bytes, Stream
-from trunkline.svn.dav.answer import READS
 from trunkline.svn.dav.request import Answer as SvnAnswer
 
 SHORT_BODY = 256 * 1024  # bytes, taken before a thread is asked
@@ -39,8 +38,9 @@ class Dav:
     async def make(self, errand: Errand, body: RequestBody, guest: str) -> Made | None:
         """None: as `SvnDoor.admit`. Raises: NotThere, ClientGone."""
         lane, visit = self._threads.lane(guest), errand.visit
-        is_read = visit.is_svn and visit.method in READS
-        begun = await body.begin(SHORT_BODY) if is_read else None
+        # What is short is here before anybody could be refused; a commit stream is admitted first.
+        is_step = visit.is_svn and visit.method != "POST"
+        begun = await body.begin(SHORT_BODY) if is_step else None
         if begun is not None and body.is_complete:  # one turn in a thread instead of two
             found = await lane.run(self._admit_and_work, errand, [begun])
             return found and replace(found, lane=lane)

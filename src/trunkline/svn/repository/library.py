@@ -22,25 +22,26 @@ CACHE_BYTES = 32 * 1024 * 1024  # of each worker, for all repositories
 log = logging.getLogger(__name__)
 
 _raised = threading.local()
-_making = threading.RLock()  # what is made loads what it needs
+_making = threading.RLock()
 
 Value = TypeVar("Value")
 
 
 def once(make: Callable[[], Value]) -> Callable[[], Value]:
-    """By the first who asks, the others wait: a callback that was made twice is freed once while
-    libsvn still calls it, and types of two declarations don't fit each other.
+    """Made by whichever thread asks first, while the others wait. `functools.cache` would let two
+    make one each and drop one of them, which C may point to by then.
     """
-    made: list[Value] = []
+    kept: list[Value] = []
 
-    def get() -> Value:
-        if not made:
+    @wraps(make)
+    def made() -> Value:
+        if not kept:
             with _making:
-                if not made:
-                    made.append(make())
-        return made[0]
+                if not kept:
+                    kept.append(make())
+        return kept[0]
 
-    return get
+    return made
 
 
 def library_path() -> str:

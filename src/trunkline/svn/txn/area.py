@@ -4,7 +4,8 @@
     AREA/<repository>.live                see `live.py`
     AREA/<repository>/<transaction>/head      what it began with, JSON
                                     journal   what was asked since, one JSON array a line
-                                    b-*       bodies of PUTs, as they came
+                                    bodies    short bodies of PUTs, one after the other
+                                    b-*       longer ones, as they came
 
 Each line of the journal is appended under a lock, so any number of workers may write. What nobody
 touched for `hours` goes when a new transaction begins.
@@ -24,6 +25,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from trunkline.errors import PeerError, StoreError
@@ -36,6 +38,10 @@ NAME = re.compile(rb"^[A-Za-z0-9._~@:+-]{1,200}$")
 RECORDS_LIMIT = 10_000_000  # of one transaction
 SWEEP_SECONDS = 600
 BLOCK = 1024 * 1024  # bytes of a body read at once
+# Bytes of a body. A file for each costs more than all else of a PUT, and ext4 looks at every file
+# that was removed within the last seconds before it makes one.
+SHORT_BODY = 64 * 1024
+SHORT = re.compile(r"s-(\d+)-(\d+)")
 
 Record = list[Any]
 
@@ -172,14 +178,13 @@ class Stored:
                 with open(self.path + "/head") as file:
                     data = json.load(file)
             except FileNotFoundError:
-                raise self._gone() from None
+                raise self.gone() from None
             self._head = Head(data["base"], unpack(data["user"]))
         return self._head
 
-    def _gone(self) -> SvnError:
-        """It was aborted, merged or swept meanwhile."""
-        name = self.name.decode("latin-1")
-        return SvnError(codes.FS_NO_SUCH_TRANSACTION, f"No transaction named '{name}'")
+    def gone(self) -> SvnError:
+        text = f"No transaction named '{self.name.decode('latin-1')}'"
+        return SvnError(codes.FS_NO_SUCH_TRANSACTION, text)
 
     def append(self, record: Record) -> None:
         line = json.dumps(record).encode() + b"\n"
@@ -188,7 +193,7 @@ class Stored:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 file.write(line)
         except FileNotFoundError:
-            raise self._gone() from None
+            raise self.gone() from None
 
     def read(self, offset: int) -> tuple[list[Record], int]:
         """Whole lines from a byte of the journal on, and where they end."""
@@ -202,17 +207,34 @@ class Stored:
         return [json.loads(line) for line in data[:end].splitlines()], offset + end
 
     def spool(self, blocks: Iterable[bytes]) -> str:
-        """A body, to a file of its own; its name. Nothing stays of one that breaks off."""
+        """A body, kept; its name. Nothing stays of one that breaks off."""
+        coming, held, size = iter(blocks), [], 0
+        for block in coming:
+            held.append(block)
+            size += len(block)
+            if size > SHORT_BODY:
+                return self._spool_alone(chain(held, coming))
+        return self._spool_short(b"".join(held))
+
+    def _spool_short(self, body: bytes) -> str:
+        try:
+            with open(self.path + "/bodies", "ab", buffering=0) as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                offset = file.seek(0, os.SEEK_END)
+                file.write(body)
+        except FileNotFoundError:
+            raise self.gone() from None  # removed since it was found
+        return f"s-{offset}-{len(body)}"
+
+    def _spool_alone(self, blocks: Iterable[bytes]) -> str:
         name = "b-" + secrets.token_hex(8)
         path = os.path.join(self.path, name)
         try:
-            try:
-                file = open(path, "xb")  # noqa: SIM115
-            except FileNotFoundError:
-                raise self._gone() from None
-            with file:
+            with open(path, "xb") as file:
                 for block in blocks:
                     file.write(block)
+        except FileNotFoundError:
+            raise self.gone() from None
         except BaseException:
             with suppress(OSError):
                 os.unlink(path)
@@ -221,19 +243,30 @@ class Stored:
 
     def forget_body(self, name: str) -> None:
         with suppress(OSError):
-            os.unlink(self.body_path(name))
+            os.unlink(os.path.join(self.path, name))
 
     def body_path(self, name: str) -> str:
-        return os.path.join(self.path, name)
+        """A file of its own, for libsvn."""
+        path = os.path.join(self.path, name)
+        if SHORT.fullmatch(name) and not os.path.exists(path):
+            part = path + "-" + secrets.token_hex(4)  # others may make it, too
+            with open(part, "xb") as file:
+                file.writelines(self.body(name))
+            os.rename(part, path)
+        return path
 
     def body(self, name: str) -> Iterator[bytes]:
+        short = SHORT.fullmatch(name)
+        path = "bodies" if short else name
         try:
-            file = open(self.body_path(name), "rb")  # noqa: SIM115
+            with open(os.path.join(self.path, path), "rb", buffering=0) as file:
+                if short:
+                    yield os.pread(file.fileno(), int(short[2]), int(short[1]))
+                    return
+                while block := file.read(BLOCK):
+                    yield block
         except FileNotFoundError:
-            raise self._gone() from None
-        with file:
-            while block := file.read(BLOCK):
-                yield block
+            raise self.gone() from None
 
     def remove(self) -> None:
         """At once for everybody: its name goes first."""
@@ -241,5 +274,5 @@ class Stored:
         try:
             os.rename(self.path, gone)
         except FileNotFoundError:
-            raise self._gone() from None
+            raise self.gone() from None
         shutil.rmtree(gone, ignore_errors=True)

@@ -67,7 +67,7 @@ def test_a_transaction_says_what_is_there(core: Core) -> None:
 def test_nothing_is_left_of_a_commit(core: Core, tmp_path: Path) -> None:
     txn = begin(core)
     core.ask("PUT", b"/!svn/txr/" + txn + b"/f", b"x")
-    assert list((tmp_path / "area").rglob("b-*"))
+    assert list((tmp_path / "area").rglob("bodies"))
     assert commit(core, txn)[0] == 200
     assert [path for path in (tmp_path / "area").rglob("*") if path.is_file()] == []
 
