@@ -74,8 +74,10 @@ class Serving:
         raise ServerFailed(f"the server didn't come up\n{self.log()}")
 
     def check_log(self) -> None:
-        """No traceback and no panic since the last look. Raises: ServerFailed."""
-        text = self.log()
+        """No traceback and no panic since the last look. What is written later is seen by the next
+        look, at the latest by `stop`, so nothing is waited for. Raises: ServerFailed.
+        """
+        text = self.log_path.read_text(errors="replace")
         new, self._seen = text[self._seen :], len(text)
         if "Traceback (most recent call last)" in new or "panicked at" in new:
             raise ServerFailed(f"a traceback in the server's log\n{new[-6000:]}")
