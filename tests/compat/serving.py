@@ -61,6 +61,15 @@ class Serving:
         time.sleep(LOG_SECONDS)
         return self.log_path.read_text(errors="replace")
 
+    def await_log(self, words: str) -> str:
+        """The log, once `words` are in it, however busy the machine is. Raises: ServerFailed."""
+        deadline = time.monotonic() + START_SECONDS
+        while words not in (text := self.log_path.read_text(errors="replace")):
+            if time.monotonic() > deadline:
+                raise ServerFailed(f"{words!r} isn't in the log\n{text[-4000:]}")
+            time.sleep(0.02)
+        return text
+
     def _wait_until_ready(self) -> str:
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
@@ -78,7 +87,7 @@ class Serving:
         look, at the latest by `stop`, so nothing is waited for. Raises: ServerFailed.
         """
         text = self.log_path.read_text(errors="replace")
-        new, self._seen = text[self._seen :], len(text)
+        new, self._seen = text[self._seen :], text.rfind("\n") + 1  # a line may be half there
         if "Traceback (most recent call last)" in new or "panicked at" in new:
             raise ServerFailed(f"a traceback in the server's log\n{new[-6000:]}")
 

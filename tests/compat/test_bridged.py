@@ -54,7 +54,7 @@ def test_our_engines_compress_what_the_bridge_gives(
     server = serve_own(bridged, "--config", f"server.compressionengines={engines}")
     WARM("clone", "--quiet", "--pull", "-U", server.url, tmp_path / "clone")
     assert_same(WARM, tmp_path / "clone", bridged, without=[*PUBLISHED, *LOCAL])
-    assert f" getbundle {engines} ok " in server.log()
+    server.await_log(f" getbundle {engines} ok ")
 
 
 def test_clone_of_a_treemanifest_repository(
