@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
 
 import pytest
 from tests.compat import sources
@@ -121,6 +122,12 @@ class Host:
 
     folder: Path
     server: Serving
+
+    def take(self, repository: Path) -> tuple[Path, str]:
+        """A copy of a repository here, under a name that no other has, and its address."""
+        copy = self.folder / token_hex(8)
+        shutil.copytree(repository, copy, symlinks=True)
+        return copy, f"{self.server.url}/{copy.name}"
 
 
 @pytest.fixture(scope="session")

@@ -62,6 +62,15 @@ class Serving:
         time.sleep(LOG_SECONDS)
         return self.log_path.read_text(errors="replace")
 
+    def await_log(self, words: str) -> str:
+        """The log, once `words` are in it, however busy the machine is. Raises: ServerFailed."""
+        deadline = time.monotonic() + START_SECONDS
+        while words not in (text := self.log_path.read_text(errors="replace")):
+            if time.monotonic() > deadline:
+                raise ServerFailed(f"{words!r} isn't in the log\n{text[-4000:]}")
+            time.sleep(0.02)
+        return text
+
     def _wait_until_ready(self) -> str:
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
@@ -75,12 +84,16 @@ class Serving:
         raise ServerFailed(f"the server didn't come up\n{self.log()}")
 
     def check_log(self) -> None:
-        """No traceback and no panic since the last look. Raises: ServerFailed."""
-        text = self.log()
-        new, self._seen = text[self._seen :], len(text)
+        """No traceback and no panic since the last look. What is written later is seen by the next
+        look, at the latest by `stop`, so nothing is waited for. Raises: ServerFailed.
+        """
+        text = self.log_path.read_text(errors="replace")
+        new, self._seen = text[self._seen :], text.rfind("
+") + 1  # a line may be half there
         if found := TROUBLE.search(new):
             shown = new[max(found.start() - 1000, 0) : found.start() + 5000]
-            raise ServerFailed(f"a traceback in the server's log\n{shown}")
+            raise ServerFailed(f"a traceback in the server's log
+{shown}")
 
     def stop(self) -> None:
         """SIGTERM to its own pid; Trunkline must end with status 0. Raises: ServerFailed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.compat.conftest import Host
 from tests.compat.hg import Hg
 from tests.compat.history import PUBLISHED, assert_same, bookmarks, nodes
 from tests.compat.serving import Serve
@@ -21,6 +22,14 @@ def configure(repository: Path, text: str) -> None:
 
 
 @pytest.fixture
+def hosted(source: Source, host: Host) -> tuple[Path, str]:
+    """The same, at the server that all have in common, and its address."""
+    repository, url = host.take(source("rich"))
+    configure(repository, "[trunkline]\nnative = no\n")
+    return repository, url
+
+
+@pytest.fixture
 def bridged(writable: Source) -> Path:
     repository = writable("rich")
     configure(repository, "[trunkline]\nnative = no\n")
@@ -29,10 +38,10 @@ def bridged(writable: Source) -> Path:
 
 @pytest.mark.parametrize("how", [(), ("--pull",), ("--stream",)], ids=["plain", "pull", "stream"])
 def test_clone_through_the_bridge(
-    hg: Hg, how: tuple[str, ...], bridged: Path, serve_own: Serve, tmp_path: Path
+    hg: Hg, how: tuple[str, ...], hosted: tuple[Path, str], tmp_path: Path
 ) -> None:
-    clone = tmp_path / "clone"
-    said = hg("clone", *how, serve_own(bridged).url, clone)
+    (bridged, url), clone = hosted, tmp_path / "clone"
+    said = hg("clone", *how, url, clone)
     assert (b"streaming all changes" in said) == ("--stream" in how)
     assert_same(hg, clone, bridged, without=[*PUBLISHED, *LOCAL])
     assert bookmarks(hg, clone) == bookmarks(WARM, bridged)
@@ -45,11 +54,11 @@ def test_our_engines_compress_what_the_bridge_gives(
     server = serve_own(bridged, "--config", f"server.compressionengines={engines}")
     WARM("clone", "--quiet", "--pull", "-U", server.url, tmp_path / "clone")
     assert_same(WARM, tmp_path / "clone", bridged, without=[*PUBLISHED, *LOCAL])
-    assert f" getbundle {engines} ok " in server.log()
+    server.await_log(f" getbundle {engines} ok ")
 
 
 def test_clone_of_a_treemanifest_repository(
-    hg: Hg, source: Source, serve_own: Serve, tmp_path: Path
+    hg: Hg, source: Source, host: Host, tmp_path: Path
 ) -> None:
     repository, clone = tmp_path / "trees", tmp_path / "clone"
     trees = WARM.with_config("experimental.treemanifest=1")
@@ -61,20 +70,19 @@ def test_clone_of_a_treemanifest_repository(
         + (repository / ".hg/requires").read_bytes()
     )
     able = hg.with_config("experimental.changegroup3=yes")  # the older ones don't say so unasked
-    able("clone", "--quiet", serve_own(repository).url, clone)
+    able("clone", "--quiet", host.take(repository)[1], clone)
     assert_same(hg, clone, repository, without=PUBLISHED)
 
 
 @pytest.mark.parametrize("how", [(), ("--stream",)], ids=["plain", "stream"])
 def test_clone_holds_what_is_visible(
-    hg: Hg, how: tuple[str, ...], writable: Source, serve_own: Serve, tmp_path: Path
+    hg: Hg, how: tuple[str, ...], source: Source, host: Host, tmp_path: Path
 ) -> None:
     """Of secret and hidden changesets nothing, and no stream, which could not leave them out."""
-    repository, clone = writable("drafts"), tmp_path / "clone"
+    (repository, url), clone = host.take(source("drafts")), tmp_path / "clone"
     configure(repository, "[trunkline]\nnative = no\n")
     unseen = nodes(WARM, repository, "secret() or hidden()", hidden=True)
     assert unseen
-    url = serve_own(repository).url
     said = hg("clone", "--noupdate", *how, url, clone)
     assert b"streaming all changes" not in said
     assert nodes(hg, clone) == nodes(WARM, repository, "not secret()")
@@ -86,9 +94,9 @@ def test_clone_holds_what_is_visible(
 
 
 def test_pull_sees_what_was_committed_meanwhile(
-    hg: Hg, bridged: Path, serve_own: Serve, tmp_path: Path
+    hg: Hg, hosted: tuple[Path, str], tmp_path: Path
 ) -> None:
-    url, clone = serve_own(bridged).url, tmp_path / "clone"
+    (bridged, url), clone = hosted, tmp_path / "clone"
     hg("clone", "--quiet", url, clone)
     for number in range(3):
         WARM("bookmark", "--force", "-r", "tip", f"moving-{number}", cwd=bridged)
@@ -133,12 +141,12 @@ def test_read_hooks_fire_as_often_as_on_the_stock_server(
 
 @pytest.mark.parametrize("exchange", ["", "bundle1"], ids=["bundle2", "bundle1"])
 def test_a_read_hook_that_forbids_is_told_to_the_user(
-    hg: Hg, exchange: str, writable: Source, serve_own: Serve, tmp_path: Path
+    hg: Hg, exchange: str, source: Source, host: Host, tmp_path: Path
 ) -> None:
     hg = hg.with_config(f"devel.legacy.exchange={exchange}")
-    repository = writable("rich")
+    repository, url = host.take(source("rich"))
     configure(repository, "[hooks]\npreoutgoing.never = echo not today >&2; exit 1\n")
-    failed = hg.run("clone", serve_own(repository).url, tmp_path / "clone", expect=None)
+    failed = hg.run("clone", url, tmp_path / "clone", expect=None)
     assert failed.status != 0
     assert b"preoutgoing.never hook exited with status 1" in failed.out + failed.err
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -9,7 +11,7 @@ import pytest
 from tests.compat.hg import Hg
 from tests.compat.history import PUBLISHED, assert_same
 from tests.compat.rawhttp import request
-from tests.compat.serving import Serve
+from tests.compat.serving import Serve, Serving, serving
 from tests.compat.sources import Source
 from tests.compat.warm import WARM
 
@@ -42,6 +44,17 @@ def test_repository_made_a_moment_ago_is_there(
     assert_same(WARM, tmp_path / "clone", folder / "one", without=PUBLISHED)
 
 
+@pytest.fixture(scope="module")
+def beside_secret(source: Source, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    """A repository lies beside the folder that is served, and a link in that leads to it."""
+    home = tmp_path_factory.mktemp("beside")
+    shutil.copytree(source("tree"), home / "served", symlinks=True)
+    WARM("init", home / "secret")
+    (home / "served" / "link-out").symlink_to(home / "secret")
+    with serving(home / "served", home / "server") as server:
+        yield server
+
+
 @pytest.mark.parametrize(
     "path",
     [
@@ -57,17 +70,11 @@ def test_repository_made_a_moment_ago_is_there(
         "/not-a-repository",
     ],
 )
-def test_nothing_outside_is_served(
-    path: str, writable: Source, serve_own: Serve, tmp_path: Path
-) -> None:
-    folder = writable("tree")
-    WARM("init", folder.parent / "secret")
-    (folder / "link-out").symlink_to(folder.parent / "secret")
-    server = serve_own(folder)
-    reply = request(server.address, path + "?cmd=capabilities")
+def test_nothing_outside_is_served(path: str, beside_secret: Serving) -> None:
+    reply = request(beside_secret.address, path + "?cmd=capabilities")
     assert reply.status in (400, 403, 404)
     assert not (reply.header("content-type") or "").startswith("application/mercurial-0")
-    server.check_log()
+    beside_secret.check_log()
 
 
 def test_index_lists_them(source: Source, serve: Serve) -> None:

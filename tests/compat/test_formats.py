@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.compat.conftest import Host
 from tests.compat.history import assert_same, numbered_history
 from tests.compat.serving import Serve
 from tests.compat.sources import Source
@@ -38,10 +39,12 @@ FORMATS = {
 }
 
 
-@pytest.fixture(params=sorted(FORMATS), ids=lambda name: name.replace(" ", "-"))
-def repository(request: pytest.FixtureRequest, source: Source, tmp_path: Path) -> Path:
-    """The history of `rich` in another format, whole chains of deltas made anew."""
-    target = tmp_path / "source"
+@pytest.fixture(scope="module", params=sorted(FORMATS), ids=lambda name: name.replace(" ", "-"))
+def repository(
+    request: pytest.FixtureRequest, source: Source, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The history of `rich` in another format, whole chains of deltas made anew. Not written to."""
+    target = tmp_path_factory.mktemp("format") / "source"
     config = [*FORMATS[request.param], "devel.bundle.delta="]
     hg = WARM.with_config(*config)
     hg("init", target)
@@ -60,25 +63,23 @@ def hgrc_lines(settings: tuple[str, ...]) -> list[str]:
     return lines
 
 
-def test_clone_and_pull(repository: Path, serve_own: Serve, tmp_path: Path) -> None:
+def test_clone_and_pull(repository: Path, host: Host, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
-    server = serve_own(repository)
-    WARM("clone", "--noupdate", "--rev", "20", server.url, clone)
-    WARM("pull", server.url, cwd=clone)
-    server.check_log()
+    _, url = host.take(repository)
+    WARM("clone", "--noupdate", "--rev", "20", url, clone)
+    WARM("pull", url, cwd=clone)
     assert_same(WARM, clone, repository, without=[b"phase", b"bookmark", b"tag"])
 
 
-def test_stream_clone(repository: Path, serve_own: Serve, tmp_path: Path) -> None:
+def test_stream_clone(repository: Path, host: Host, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
-    server = serve_own(repository)
+    _, url = host.take(repository)
     client = WARM.with_config(
         "storage.revlog.persistent-nodemap.slow-path=allow",
         "storage.fileindex.slow-path=allow",
         "storage.dirstate-v2.slow-path=allow",
     )
-    client("clone", "--noupdate", "--stream", server.url, clone)
-    server.check_log()
+    client("clone", "--noupdate", "--stream", url, clone)
     # A copy is as sound as its source: of changelog 2, stock's own `verify` warns in both.
     said = client("verify", "--quiet", cwd=clone)
     assert said == client("verify", "--quiet", cwd=repository)
@@ -115,13 +116,12 @@ def test_read_only_store(writable: Source, serve_own: Serve, tmp_path: Path) -> 
     server.check_log()
 
 
-def test_read_hook_is_obeyed(writable: Source, serve_own: Serve, tmp_path: Path) -> None:
+def test_read_hook_is_obeyed(writable: Source, host: Host, tmp_path: Path) -> None:
     """`preoutgoing` may forbid a read; only the installed Mercurial can ask it."""
     repository = writable("rich")
     with (repository / ".hg" / "hgrc").open("a") as hgrc:
         hgrc.write("[hooks]\npreoutgoing = false\n")
-    server = serve_own(repository)
-    done = WARM.run("clone", server.url, tmp_path / "clone", expect=None)
+    _, url = host.take(repository)
+    done = WARM.run("clone", url, tmp_path / "clone", expect=None)
     assert done.status != 0
     assert b"preoutgoing hook" in done.out + done.err
-    server.check_log()

@@ -159,7 +159,7 @@ def test_damaged_contents_never_look_whole_and_can_be_sent_again(
     failed = client.run("clone", target.url, tmp_path / "clone", expect=None)
     assert failed.status != 0
     assert b"Traceback" not in said(failed)
-    assert "a large file that isn't what its name says" in target.server.log()
+    target.server.await_log("a large file that isn't what its name says")
     assert put(target, NAME, BIG).status == 200
     assert (target.clone(client, "second") / "big").read_bytes() == BIG
 

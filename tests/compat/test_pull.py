@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.compat.conftest import Host
 from tests.compat.hg import Hg
 from tests.compat.history import assert_same, bookmarks, nodes, verify
 from tests.compat.serving import Serve
@@ -127,12 +128,11 @@ def test_bookmarks_are_pulled_and_compared(
 
 
 def test_pull_follows_the_sources_growth(
-    hg: Hg, writable: Source, serve_own: Serve, tmp_path: Path
+    hg: Hg, source: Source, host: Host, tmp_path: Path
 ) -> None:
     """Each commit, tag, bookmark move and merge at the source is there at the next pull."""
-    repository, clone = writable("rich"), tmp_path / "clone"
-    server = serve_own(repository)
-    hg("clone", "--noupdate", server.url, clone)
+    (repository, url), clone = host.take(source("rich")), tmp_path / "clone"
+    hg("clone", "--noupdate", url, clone)
     with WARM.session(repository) as work:
         work("update", "default")
         for step in range(4):
@@ -144,19 +144,15 @@ def test_pull_follows_the_sources_growth(
             hg("pull", cwd=clone)
             assert nodes(hg, clone, "tip") == nodes(WARM, repository, "tip")
             assert bookmarks(hg, clone)[b"@"] == bookmarks(WARM, repository)[b"@"]
-    server.check_log()
     assert_same(hg, clone, repository, without=[*PUBLISHED, b"tag"])
 
 
-def test_strip_at_the_source_is_seen(
-    hg: Hg, writable: Source, serve_own: Serve, tmp_path: Path
-) -> None:
-    repository, clone = writable("rich"), tmp_path / "clone"
-    server = serve_own(repository)
+def test_strip_at_the_source_is_seen(hg: Hg, source: Source, host: Host, tmp_path: Path) -> None:
+    (repository, url), clone = host.take(source("rich")), tmp_path / "clone"
     before = nodes(WARM, repository, "tip")
-    assert [remote_id(hg, server.url)] == before
+    assert [remote_id(hg, url)] == before
     strip = WARM.with_config("extensions.strip=")
     strip("strip", "--no-backup", "--rev", "tip", cwd=repository)
-    hg("clone", "--noupdate", server.url, clone)
+    hg("clone", "--noupdate", url, clone)
     assert_same(hg, clone, repository, without=[*PUBLISHED, b"tag"])
     assert before[0] not in nodes(hg, clone)

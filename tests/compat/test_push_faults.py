@@ -286,7 +286,7 @@ def test_hg_killed_in_mid_push_is_recovered_from_by_the_next_push(
     verify(WARM, tmp_path / "reader")
     slow.push_again()
     target.check()
-    assert "what was left of an interrupted push is undone" in target.server.log()
+    target.server.await_log("what was left of an interrupted push is undone")
 
 
 def test_hg_killed_in_mid_push_is_recovered_from_by_hg_recover(

@@ -36,5 +36,5 @@ def test_a_refused_push_is_told_in_words(
     for how in ((), ("--config", "devel.legacy.exchange=bundle1"), ("--bookmark", "mine")):
         done = hg.run("push", *how, cwd=tmp_path / "clone", expect=255)
         assert b"abort: remote error:\n" + words in done.err
-    assert f"unbundle refused: {words.decode()} [" in server.log()
-    assert rule in server.log().split("unbundle refused: ")[-1].splitlines()[0]
+    log = server.await_log(f"unbundle refused: {words.decode()} [")
+    assert rule in log.split("unbundle refused: ")[-1].splitlines()[0]

@@ -119,7 +119,7 @@ def test_clones_from_a_folder_and_says_one_line(made: Path, start: Start, tmp_pa
     lines = [line for line in server.log().splitlines() if "listening" in line]
     assert lines == [f"listening on {server.url}"]
     assert len(children(server.pid)) == 2
-    assert "getbundle zstd ok" in server.log()
+    server.await_log("getbundle zstd ok")
 
 
 def test_client_that_may_not_is_told_so_and_asked_for_no_password(
@@ -421,11 +421,11 @@ def test_damage_in_the_middle_is_visible_to_the_client(made: Path, shared: Servi
     if reply.status == 200:
         with pytest.raises((http.client.IncompleteRead, ConnectionError)):
             reply.read()
-        assert "aborted" in shared.log()
+        shared.await_log("aborted")
     else:
         assert reply.status == 500
     connection.close()
-    assert str(data) in shared.log()
+    shared.await_log(str(data))
 
 
 def test_damage_is_visible_to_a_client_that_knows_no_chunks(made: Path, shared: Serving) -> None:
@@ -439,7 +439,7 @@ def test_damage_is_visible_to_a_client_that_knows_no_chunks(made: Path, shared: 
     again = asked[:-2] + b"X-HgProto-1: 0.2 comp=zstd\r\n\r\n"  # no reply that was kept
     with pytest.raises(ConnectionResetError):
         ask(shared, again)
-    assert "aborted" in shared.log()
+    shared.await_log("aborted")
 
 
 def test_a_worker_that_dies_is_replaced(made: Path, start: Start) -> None:
