@@ -88,12 +88,10 @@ class Serving:
         look, at the latest by `stop`, so nothing is waited for. Raises: ServerFailed.
         """
         text = self.log_path.read_text(errors="replace")
-        new, self._seen = text[self._seen :], text.rfind("
-") + 1  # a line may be half there
+        new, self._seen = text[self._seen :], text.rfind("\n") + 1  # a line may be half there
         if found := TROUBLE.search(new):
             shown = new[max(found.start() - 1000, 0) : found.start() + 5000]
-            raise ServerFailed(f"a traceback in the server's log
-{shown}")
+            raise ServerFailed(f"a traceback in the server's log\n{shown}")
 
     def stop(self) -> None:
         """SIGTERM to its own pid; Trunkline must end with status 0. Raises: ServerFailed."""
