@@ -39,13 +39,15 @@ CONFIG = (
 class Writer:
     """One warm `hg`, and what it does at each step."""
 
-    def __init__(self, path: Path, seed: int) -> None:
+    def __init__(self, path: Path, seed: int, looks: threading.Semaphore | None) -> None:
+        """`looks`: released by the reader for each of its own; there is no more than one step
+        for each.
+        """
         self._path = path
         self._hg = WARM.with_config(*CONFIG).session(path)
         self._random = random.Random(seed)
         self.count = 0
-        self.looks = threading.Semaphore(0)
-        self.thread = threading.Thread(target=self.run)
+        self._looks = looks
 
     def commit(self, *options: str, message: str = "draft") -> None:
         self.count += 1
@@ -90,7 +92,8 @@ class Writer:
         verbs = [self.commit] * 5 + [self.secret] * 2 + [self.amend] * 3 + [self.update] * 2
         verbs += [self.strip_some, self.phase, self.hide, self.bookmark, *[self.rollback] * 4]
         for _ in range(STEPS):
-            self.looks.acquire(timeout=LOOK_SECONDS)  # as many as there are steps
+            if self._looks is not None:
+                self._looks.acquire(timeout=LOOK_SECONDS)
             try:
                 self._random.choice(verbs)()
             except (HgFailed, IndexError):  # a step that isn't possible just now
@@ -101,14 +104,17 @@ class Writer:
 
 
 @contextmanager
-def writing(path: Path, seed: int) -> Iterator[Writer]:
-    writer = Writer(path, seed)
+def writing(
+    path: Path, seed: int, looks: threading.Semaphore | None = None
+) -> Iterator[threading.Thread]:
+    writer = Writer(path, seed, looks)
     writer.commit()
-    writer.thread.start()
+    thread = threading.Thread(target=writer.run)
+    thread.start()
     try:
-        yield writer
+        yield thread
     finally:
-        writer.thread.join()
+        thread.join()
         writer.close()
 
 
@@ -143,11 +149,12 @@ def test_no_snapshot_is_torn(seed: int, tmp_path: Path) -> None:
     WARM("init", path)
     seen: set[bytes] = set()
     broken = 0
-    with writing(path, seed) as writer:
+    looks = threading.Semaphore(0)
+    with writing(path, seed, looks) as thread:
         repository = Repository(str(path))
-        while writer.thread.is_alive():
+        while thread.is_alive():
             snapshot = repository.snapshot()
-            writer.looks.release()
+            looks.release()
             seen.add(snapshot.key)
             try:
                 examine(snapshot)
