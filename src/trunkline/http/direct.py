@@ -175,7 +175,7 @@ class Outlet:
         while offset < end:
             step = min(end - offset, STEP)
             try:
-                count = await file.send_to(self._connection, offset, step)
+                count = await file.send_to(self._connection.fileno(), offset, step)
             except BlockingIOError:
                 await self._room()
                 continue

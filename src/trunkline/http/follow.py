@@ -6,7 +6,7 @@ A slow reader holds a socket and a small piece of the file, whoever else reads i
 from __future__ import annotations
 
 import asyncio
-import socket
+import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -40,9 +40,7 @@ class Readable(Protocol):
     def read(self, offset: int, size: int) -> bytes:
         """Raises: StoreError."""
 
-    def send_to(
-        self, connection: socket.socket, offset: int, size: int, may_wait: bool
-    ) -> int | None:
+    def send_to(self, connection: int, offset: int, size: int, may_wait: bool) -> int | None:
         """As `copy_out`."""
 
     def close(self) -> None:
@@ -126,13 +124,20 @@ class Followed(Generic[File]):
                 self._pieces.popitem(last=False)
         return await asyncio.shield(piece)
 
-    async def send_to(self, connection: socket.socket, offset: int, size: int) -> int:
+    async def send_to(self, connection: int, offset: int, size: int) -> int:
         """What is there. The number of bytes. Raises: as `copy_out`."""
         count = self.reading.send_to(connection, offset, size, False)
         if count is None:
-            count = await self.threads.run(self.reading.send_to, connection, offset, size, True)
+            count = await self.threads.run(self._wait_and_send, os.dup(connection), offset, size)
             assert count is not None
         return count
+
+    def _wait_and_send(self, connection: int, offset: int, size: int) -> int | None:
+        """In a thread, which may outlive the request: its descriptor is its own."""
+        try:
+            return self.reading.send_to(connection, offset, size, True)
+        finally:
+            os.close(connection)
 
     def is_end(self, offset: int) -> bool:
         return self.look.is_whole and offset == self.look.size

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock
@@ -60,9 +59,7 @@ class WholeFile:
             raise StoreError("has become shorter", self._path, offset)
         return data
 
-    def send_to(
-        self, connection: socket.socket, offset: int, size: int, may_wait: bool
-    ) -> int | None:
+    def send_to(self, connection: int, offset: int, size: int, may_wait: bool) -> int | None:
         """As `copy_out`."""
         with self._open() as mine:
             return copy_out(connection, mine, self._path, offset, size, may_wait)

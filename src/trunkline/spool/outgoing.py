@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-import socket
 
 from trunkline.errors import StoreError
 
@@ -15,7 +14,7 @@ OF_THE_FILE = {errno.EIO, errno.EINVAL, errno.ESTALE, errno.EBADF, errno.EOVERFL
 
 
 def copy_out(
-    connection: socket.socket, descriptor: int, path: str, offset: int, size: int, may_wait: bool
+    connection: int, descriptor: int, path: str, offset: int, size: int, may_wait: bool
 ) -> int | None:
     """Of the file at `path`. The number of bytes that the connection took. Unless it `may_wait`
     for the disk, they are in memory, or None is given.
@@ -25,7 +24,7 @@ def copy_out(
     if not may_wait and not is_in_memory(descriptor, offset, size):
         return None
     try:
-        count = os.sendfile(connection.fileno(), descriptor, offset, size)
+        count = os.sendfile(connection, descriptor, offset, size)
     except (BlockingIOError, ConnectionError):
         raise
     except OSError as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -110,9 +109,7 @@ class Reading:
             raise StoreError("has become shorter", path, offset)
         return data
 
-    def send_to(
-        self, connection: socket.socket, offset: int, size: int, may_wait: bool
-    ) -> int | None:
+    def send_to(self, connection: int, offset: int, size: int, may_wait: bool) -> int | None:
         """As `copy_out`, of bytes that a look has shown."""
         path = self._place.part(self._name)
         with self._open():

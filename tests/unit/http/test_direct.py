@@ -162,7 +162,7 @@ def test_copy_out_takes_what_there_is_room_for(
 
     def send() -> None:
         nonlocal offset
-        offset += copy_out(ours, descriptor, str(path), offset, size - offset, True) or 0
+        offset += copy_out(ours.fileno(), descriptor, str(path), offset, size - offset, True) or 0
 
     until(BlockingIOError, send)
     got = b""
@@ -171,13 +171,13 @@ def test_copy_out_takes_what_there_is_room_for(
     assert path.read_bytes().startswith(got)
     os.truncate(path, offset)
     with pytest.raises(StoreError, match=f"shorter.*file at byte {offset}"):
-        copy_out(ours, descriptor, str(path), offset, 10, True)
+        copy_out(ours.fileno(), descriptor, str(path), offset, 10, True)
     theirs.close()
     # The first write after that is answered by a reset.
-    until(ConnectionError, lambda: copy_out(ours, descriptor, str(path), 0, 10, True))
+    until(ConnectionError, lambda: copy_out(ours.fileno(), descriptor, str(path), 0, 10, True))
     os.close(descriptor)
     with pytest.raises(StoreError, match="can't be sent"):
-        copy_out(ours, descriptor, str(path), 0, 10, True)
+        copy_out(ours.fileno(), descriptor, str(path), 0, 10, True)
 
 
 def test_what_waits_for_the_disk_is_left_to_a_thread(
@@ -191,5 +191,5 @@ def test_what_waits_for_the_disk_is_left_to_a_thread(
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         if is_in_memory(file.fileno(), 0, 1 << 20):
             pytest.skip("this file system forgets nothing")
-        assert copy_out(pair[0], file.fileno(), str(path), 0, 1 << 20, False) is None
-        assert copy_out(pair[0], file.fileno(), str(path), 0, 10, True) == 10
+        assert copy_out(pair[0].fileno(), file.fileno(), str(path), 0, 1 << 20, False) is None
+        assert copy_out(pair[0].fileno(), file.fileno(), str(path), 0, 10, True) == 10
