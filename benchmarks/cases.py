@@ -288,6 +288,7 @@ CASES = {
         Case("clone-one-head", "clone -r of one head, no compression", engine("none"), one_head),
         Case("stream", "stream clone v2", (), stream_clone),
         Case("stream-wide", "stream clone v2 of 38,000 files", (), stream_clone, "wide"),
+        Case("storm-1", "the first clone, zstd 3", engine("zstd", 3), storm(1), spools=True),
         Case(
             "storm-50",
             "each of 50 clones at once, zstd 3",

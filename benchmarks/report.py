@@ -61,8 +61,8 @@ SHOWN = (
     "warm",
     "warm-stream-4",
     "no-op-pull-16",
-    "push-1",
 )
+SHOWN_BY_TIME = ("push-1", "push-1-later", "push-2000")  # the user waits; Mercurial does the work
 
 
 @dataclass(frozen=True)
@@ -126,6 +126,8 @@ def middle(rounds: list[dict[str, Any]], peer: str, name: str) -> float:
 def is_in_summary(row: Row) -> bool:
     if row.figure.name == "server_peak_bytes":
         return row.case in SHOWN_WITH_MEMORY
+    if row.figure.name == "wall_s":
+        return row.case in SHOWN_BY_TIME
     return row.figure.name in COSTS and row.case in SHOWN
 
 
