@@ -12,11 +12,10 @@ from statistics import median
 from typing import Any
 
 import click
-import jinja2
 
 from benchmarks.cases import CASES, SIDE_BY_SIDE, side_name
+from benchmarks.pages import ROOT, templates, write_pages
 
-ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "large.json"
 SUMMARY_START, SUMMARY_END = "<!-- bench:summary -->", "<!-- /bench:summary -->"
 MIB = 1 << 20
@@ -157,15 +156,7 @@ def rows(document: dict[str, Any]) -> list[Row]:
 
 def render(document: dict[str, Any]) -> dict[str, str]:
     """File name below the project -> its text; the README's part has the key "summary"."""
-    loader = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
-    environment = jinja2.Environment(
-        loader=loader,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=jinja2.select_autoescape(["svg"]),
-    )
+    environment = templates()
     found = rows(document)
     counts = {
         name: sum(
@@ -205,8 +196,7 @@ def main(results: Path) -> None:
     texts = render(json.loads(results.read_text()))
     readme = ROOT / "README.md"
     readme.write_text(put_summary(readme.read_text(), texts.pop("summary")))
-    for name, text in texts.items():
-        (ROOT / name).write_text(text)
+    write_pages(texts)
 
 
 if __name__ == "__main__":

@@ -10,10 +10,10 @@ from statistics import median
 from typing import Any
 
 import click
-import jinja2
 
 from benchmarks.commit_cases import BOUNDS, BOUNDS_AT, CASES, SEED, WAYS, Case, Way, round_name
-from benchmarks.report import MIB, ROOT
+from benchmarks.pages import ROOT, templates, write_pages
+from benchmarks.report import MIB
 
 RESULTS = ROOT / "benchmarks" / "results" / "commit.json"
 REFERENCE = "stock-apache"
@@ -95,14 +95,7 @@ def bound(case: str, way: str, delay: int, reference: float | None) -> float | N
 
 def render(document: dict[str, Any]) -> dict[str, str]:
     """File name below the project -> its text."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=jinja2.select_autoescape(["svg"]),
-    )
+    environment = templates()
     found = groups(document)
     peaks = [
         entry["figures"].get("gateway_peak_bytes", 0.0)
@@ -147,8 +140,7 @@ def render(document: dict[str, Any]) -> dict[str, str]:
 @click.argument("results", type=click.Path(path_type=Path, exists=True), default=RESULTS)
 def main(results: Path) -> None:
     """Write the documents that show RESULTS."""
-    for name, text in render(json.loads(results.read_text())).items():
-        (ROOT / name).write_text(text)
+    write_pages(render(json.loads(results.read_text())))
 
 
 if __name__ == "__main__":

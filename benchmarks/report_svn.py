@@ -9,9 +9,9 @@ from statistics import median
 from typing import Any
 
 import click
-import jinja2
 
-from benchmarks.report import FIGURES, ROOT, Figure
+from benchmarks.pages import ROOT, templates, write_pages
+from benchmarks.report import FIGURES, Figure
 from benchmarks.svn_cases import CASES
 
 RESULTS = ROOT / "benchmarks" / "results" / "svn.json"
@@ -55,14 +55,7 @@ def rows(document: dict[str, Any]) -> list[Row]:
 
 def render(document: dict[str, Any]) -> dict[str, str]:
     """File name below the project -> its text."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=jinja2.select_autoescape(["svg"]),
-    )
+    environment = templates()
     found = rows(document)
     counts = {name: len(values(document, name, "stock", "wall_s")) for name in CASES}
     most = max(counts.values())
@@ -90,8 +83,7 @@ def render(document: dict[str, Any]) -> dict[str, str]:
 @click.argument("results", type=click.Path(path_type=Path, exists=True), default=RESULTS)
 def main(results: Path) -> None:
     """Write the documents that show RESULTS."""
-    for name, text in render(json.loads(results.read_text())).items():
-        (ROOT / name).write_text(text)
+    write_pages(render(json.loads(results.read_text())))
 
 
 if __name__ == "__main__":

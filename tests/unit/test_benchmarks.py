@@ -10,7 +10,8 @@ import pytest
 from benchmarks import report_commit, report_svn
 from benchmarks.commit_cases import CASES, DELAYS, WAYS, round_name
 from benchmarks.dataset import build, run_hg
-from benchmarks.report import RESULTS, ROOT, put_summary, render
+from benchmarks.pages import ROOT
+from benchmarks.report import RESULTS, put_summary, render
 
 
 @pytest.mark.parametrize(
