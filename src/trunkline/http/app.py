@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import socket
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,10 +25,10 @@ from trunkline.hg.wire.answer import Answer
 from trunkline.http.access_log import AccessLog, Line
 from trunkline.http.blocks import Pieces, read_span
 from trunkline.http.body import Receive, RequestBody, Send
-from trunkline.http.connection import find_connection, reset_when_closed
+from trunkline.http.connection import reset_connection
 from trunkline.http.crew import Crew
 from trunkline.http.dav import converted
-from trunkline.http.direct import may_be_direct, send_direct, take_connection
+from trunkline.http.direct import send_direct, take_connection
 from trunkline.http.door import Bridged, Door
 from trunkline.http.errand import NOWHERE, Errand
 from trunkline.http.failure import NotThere, explain, explain_to_svn, for_people, log_broken
@@ -158,7 +157,7 @@ class App:
             await self._counted(visit, receive, send, line)
         except BrokenReply:
             if visit.http_version in HTTP_1_0 and line.outcome == "aborted":
-                break_connection(visit)
+                reset_connection(visit.peer)
             raise
         finally:
             del self._running[id(line)]
@@ -408,8 +407,10 @@ class App:
         assert made.lane is not None
         idle = self._settings.limits.send_idle_seconds
         sent = self._streams[id(line)] = Sent()
-        connection = await self._connection(begun, visit)
+        connection = None
         try:
+            if isinstance(begun, Following) and self._settings.server.sendfile:
+                connection = await take_connection(visit, begun)
             if connection is not None:
                 assert isinstance(begun, Following)
                 await send_direct(connection, body, begun, answer.status, headers, idle, sent)
@@ -429,24 +430,6 @@ class App:
             line.outcome = "gone"
         if sent.is_gone or connection is not None:  # the library has nothing more to say on it
             raise BrokenReply
-
-    async def _connection(self, begun: Begun | Following, visit: Visit) -> socket.socket | None:
-        """For a reply that we write ourselves."""
-        if not (isinstance(begun, Following) and self._settings.server.sendfile):
-            return None
-        try:
-            return await take_connection(visit, begun) if may_be_direct(visit, begun) else None
-        except BaseException:
-            begun.file.release()
-            raise
-
-
-def break_connection(visit: Visit) -> None:
-    """When the HTTP library closes it."""
-    connection = visit.peer and find_connection(visit.peer)
-    if connection:
-        with connection:
-            reset_when_closed(connection)
 
 
 def is_head_alone(errand: Errand, answer: Answer) -> bool:

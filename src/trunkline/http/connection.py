@@ -53,3 +53,11 @@ def reset_when_closed(connection: socket.socket) -> None:
     """
     with suppress(OSError):
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
+
+
+def reset_connection(peer: Sequence[Any] | None) -> None:
+    """The one that leads to `peer`, once the HTTP library closes it."""
+    connection = peer and find_connection(peer)
+    if connection:
+        with connection:
+            reset_when_closed(connection)

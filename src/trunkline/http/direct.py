@@ -15,7 +15,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from email.utils import formatdate
 from http import HTTPStatus
 from typing import Any
@@ -53,30 +53,33 @@ def may_be_direct(visit: Visit, following: Following) -> bool:
 
 async def take_connection(visit: Visit, following: Following) -> socket.socket | None:
     """None: the HTTP library is to send it. All that it wrote before has left: a client that
-    reads a reply before it asks again has seen to that.
+    reads a reply before it asks again has seen to that. `following` is released if this fails.
     """
-    assert visit.peer is not None
-    connection = await following.file.threads.run(find_connection, visit.peer)
-    if connection is None:
+    if not may_be_direct(visit, following):
         return None
-    try:
-        if await is_quiet(connection):
-            return connection
-    except OSError:
-        pass
-    except BaseException:
-        connection.close()
-        raise
-    connection.close()
-    return None
+    assert visit.peer is not None
+    with ExitStack() as stack:
+        stack.callback(following.file.release)
+        connection = await following.file.threads.run(find_connection, visit.peer)
+        if connection is not None:
+            with ExitStack() as ours:
+                ours.enter_context(connection)
+                if await is_quiet(connection):
+                    ours.pop_all()
+                else:
+                    connection = None
+        stack.pop_all()
+        return connection
 
 
 async def is_quiet(connection: socket.socket) -> bool:
-    """Raises: OSError."""
-    if has_unsent(connection):
+    try:
+        if has_unsent(connection):
+            return False
+        await asyncio.sleep(QUIET_SECONDS)  # for what the library was just going to write
+        return not has_unsent(connection)
+    except OSError:
         return False
-    await asyncio.sleep(QUIET_SECONDS)  # for what the library was just going to write
-    return not has_unsent(connection)
 
 
 async def send_direct(
